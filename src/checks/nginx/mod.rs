@@ -1,0 +1,3 @@
+//! Checks of nginx configurations.
+
+pub mod problems;

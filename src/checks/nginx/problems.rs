@@ -1,0 +1,35 @@
+//! What reading met: text that does not parse, includes that lead nowhere.
+
+use crate::checks::{Check, Cx, Run};
+use crate::fix::{Edit, Fix, Safety};
+use crate::model::{Problem, ProblemKind};
+
+/// Places where the server's parser stops.
+pub static SYNTAX: Check = Check { name: "nginx/syntax", run: Run::Model(|cx| report(cx, ProblemKind::Syntax)) };
+
+/// Includes that name nothing, or themselves.
+pub static INCLUDE: Check =
+    Check { name: "nginx/include-not-found", run: Run::Model(|cx| report(cx, ProblemKind::Include)) };
+
+/// Reports the model's problems of one kind.
+pub(crate) fn report(cx: &mut Cx<'_>, kind: ProblemKind) {
+    let model = cx.model;
+    for Problem { error, .. } in model.problems().iter().filter(|p| p.kind == kind) {
+        let report = cx.report_span(error.span, error.message.clone());
+        for (span, message) in &error.labels {
+            report.label(*span, message.clone());
+        }
+        if let Some(help) = &error.help {
+            report.note(help.clone());
+        }
+        if let Some((span, text)) = error.repair {
+            let title = if text == ";" { "add the missing `;`".to_owned() } else { format!("write `{text}`") };
+            report.fix(Fix {
+                title,
+                safety: Safety::Safe,
+                edits: vec![Edit::replace(span, text)],
+                changes: Vec::new(),
+            });
+        }
+    }
+}

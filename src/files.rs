@@ -1,0 +1,200 @@
+//! The file system behind a trait, and all that touches the disk.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// What a path is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A device, FIFO or socket: never read.
+    Special,
+    /// There is nothing.
+    Missing,
+    /// It cannot be told: no permission, a dump, an editor without the disk.
+    Unknown,
+}
+
+/// Where configurations are read from: the disk, memory, a dump, an editor's overlay.
+pub trait Files: Sync {
+    /// The content of a file; symbolic links are followed.
+    ///
+    /// # Errors
+    /// As the system says them.
+    fn read(&self, path: &Path) -> io::Result<Arc<[u8]>>;
+
+    /// The names in a folder, sorted by their bytes.
+    ///
+    /// # Errors
+    /// As the system says them.
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
+
+    /// The path with every symbolic link resolved.
+    ///
+    /// # Errors
+    /// As the system says them.
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
+
+    /// What the path is, links followed.
+    fn kind(&self, path: &Path) -> Kind;
+}
+
+/// The disk.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<Arc<[u8]>> {
+        std::fs::read(path).map(Into::into)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        let mut names =
+            std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        std::fs::canonicalize(path)
+    }
+
+    fn kind(&self, path: &Path) -> Kind {
+        match std::fs::metadata(path) {
+            Ok(meta) if meta.is_file() => Kind::File,
+            Ok(meta) if meta.is_dir() => Kind::Folder,
+            Ok(_) => Kind::Special,
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Kind::Missing,
+            Err(_) => Kind::Unknown,
+        }
+    }
+}
+
+/// Files in memory: examples of rules, tests, embedded configurations.
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    files: BTreeMap<PathBuf, Arc<[u8]>>,
+}
+
+impl Memory {
+    /// No files yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds or replaces a file.
+    pub fn insert(&mut self, path: impl AsRef<Path>, bytes: impl Into<Arc<[u8]>>) {
+        self.files.insert(normal(path.as_ref()), bytes.into());
+    }
+
+    /// The files by path.
+    pub fn iter(&self) -> impl Iterator<Item = (&Path, &Arc<[u8]>)> {
+        self.files.iter().map(|(path, bytes)| (path.as_path(), bytes))
+    }
+}
+
+impl Files for Memory {
+    fn read(&self, path: &Path) -> io::Result<Arc<[u8]>> {
+        self.files.get(&normal(path)).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        let folder = normal(folder);
+        let mut names: Vec<OsString> = self
+            .files
+            .keys()
+            .filter_map(|path| path.strip_prefix(&folder).ok()?.components().next())
+            .map(|first| first.as_os_str().to_owned())
+            .collect();
+        names.dedup();
+        if names.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(names) }
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(normal(path))
+    }
+
+    fn kind(&self, path: &Path) -> Kind {
+        let path = normal(path);
+        if self.files.contains_key(&path) {
+            Kind::File
+        } else if self.files.keys().any(|file| file.starts_with(&path)) {
+            Kind::Folder
+        } else {
+            Kind::Missing
+        }
+    }
+}
+
+/// Some files replaced in memory, the rest as in `base`: what a configuration would be after edits.
+pub struct Overlay<'a> {
+    base: &'a dyn Files,
+    /// Keyed by canonical path.
+    changed: BTreeMap<PathBuf, Arc<[u8]>>,
+}
+
+impl<'a> Overlay<'a> {
+    /// `base` without changes.
+    pub fn new(base: &'a dyn Files) -> Self {
+        Self { base, changed: BTreeMap::new() }
+    }
+
+    /// Replaces the content of a file.
+    ///
+    /// # Errors
+    /// When the path cannot be resolved.
+    pub fn set(&mut self, path: &Path, bytes: impl Into<Arc<[u8]>>) -> io::Result<()> {
+        self.changed.insert(self.base.canonical(path)?, bytes.into());
+        Ok(())
+    }
+
+    /// The replaced files, by canonical path.
+    pub fn changed(&self) -> &BTreeMap<PathBuf, Arc<[u8]>> {
+        &self.changed
+    }
+}
+
+impl Files for Overlay<'_> {
+    fn read(&self, path: &Path) -> io::Result<Arc<[u8]>> {
+        if !self.changed.is_empty()
+            && let Ok(canonical) = self.base.canonical(path)
+            && let Some(bytes) = self.changed.get(&canonical)
+        {
+            return Ok(bytes.clone());
+        }
+        self.base.read(path)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        self.base.list(folder)
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        self.base.canonical(path)
+    }
+
+    fn kind(&self, path: &Path) -> Kind {
+        self.base.kind(path)
+    }
+}
+
+/// The path without `.` and with `..` folded into the name before it, by text alone.
+pub fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(out.components().next_back(), Some(Component::Normal(_))) => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}

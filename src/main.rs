@@ -1,0 +1,3 @@
+//! The command line program: arguments to [`proxylint::cli::run`] to an exit code.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Includes of nginx: which files, in which order, under which parent.

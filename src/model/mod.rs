@@ -1,0 +1,386 @@
+//! One configuration as the server reads it: trees spliced at their includes.
+//!
+//! A file that is included in three places is seen three times, each time under another parent.
+
+pub mod include;
+pub mod nginx;
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use crate::source::{FileId, SourceFile, Sources, Span};
+use crate::syntax::SyntaxError;
+use crate::syntax::tree::{Body, ChainId, ChainLink, NodeData, Origin, Quote, Tree, WordData};
+use crate::version::Server;
+
+/// What kind of trouble reading met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// The text does not parse.
+    Syntax,
+    /// An include names nothing, or itself.
+    Include,
+}
+
+/// Something wrong with the text or its includes, found while reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What kind.
+    pub kind: ProblemKind,
+    /// The place and what is wrong there.
+    pub error: SyntaxError,
+}
+
+/// A file that the server would read and this program could not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotRead {
+    /// Its path.
+    pub path: PathBuf,
+    /// Why, in the system's words.
+    pub reason: String,
+}
+
+/// Index of a directive in its [`Model`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// One directive at one place of inclusion.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry {
+    /// Index of its tree in [`Model::trees`].
+    pub(crate) tree: u32,
+    /// Index in that tree.
+    pub(crate) node: u32,
+    /// Index of the enclosing entry, `u32::MAX` at top level.
+    pub(crate) parent: u32,
+    /// Index behind its last descendant.
+    pub(crate) end: u32,
+    /// The includes that led here.
+    pub(crate) chain: ChainId,
+}
+
+/// One configuration as the server reads it.
+#[derive(Debug)]
+pub struct Model {
+    pub(crate) server: Server,
+    pub(crate) main: FileId,
+    pub(crate) sources: Sources,
+    pub(crate) trees: Vec<Arc<Tree>>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) chains: Vec<ChainLink>,
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) not_read: Vec<NotRead>,
+    pub(crate) root: nginx::Context,
+    pub(crate) nginx: OnceLock<nginx::View>,
+}
+
+impl Model {
+    /// Whose configuration it is.
+    pub fn server(&self) -> Server {
+        self.server
+    }
+
+    /// The file that reading began with.
+    pub fn main(&self) -> FileId {
+        self.main
+    }
+
+    /// All files that were read.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// The file of a span.
+    pub fn file(&self, span: Span) -> &Arc<SourceFile> {
+        self.sources.get(span.file)
+    }
+
+    /// The bytes of a span.
+    pub fn text(&self, span: Span) -> &[u8] {
+        self.sources.slice(span)
+    }
+
+    /// What was wrong with text and includes.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Files that exist, would be read by the server, and could not be read here.
+    pub fn not_read(&self) -> &[NotRead] {
+        &self.not_read
+    }
+
+    /// The trees, in no particular relation to files.
+    pub fn trees(&self) -> &[Arc<Tree>] {
+        &self.trees
+    }
+
+    /// The context that top-level directives stand in: `main`, or what a fragment implies.
+    pub fn root_context(&self) -> nginx::Context {
+        self.root
+    }
+
+    /// Number of directives, each place of inclusion counted.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no directive at all.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The directive with that index.
+    pub fn node(&self, id: NodeId) -> Node<'_> {
+        Node { model: self, id }
+    }
+
+    /// Every directive in the order in which the server reads them.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = Node<'_>> + ExactSizeIterator {
+        (0..self.entries.len() as u32).map(|i| self.node(NodeId(i)))
+    }
+
+    /// The top-level directives.
+    pub fn roots(&self) -> Children<'_> {
+        Children { model: self, next: 0, end: self.entries.len() as u32 }
+    }
+
+    /// The include or import directives that lead to a place, the innermost first.
+    pub fn chain(&self, chain: ChainId) -> impl Iterator<Item = Span> + '_ {
+        let link = move |id: ChainId| (id.0 as usize).checked_sub(1).map(|i| self.chains[i]);
+        std::iter::successors(link(chain), move |l| link(l.parent)).map(|l| l.place)
+    }
+
+    /// nginx's view of it: contexts, upstreams, locations, settings in effect. Built on first use.
+    pub fn nginx(&self) -> &nginx::View {
+        self.nginx.get_or_init(|| nginx::View::new(self))
+    }
+}
+
+/// A directive in its place. A view: it borrows the model for the length of a walk.
+#[derive(Clone, Copy)]
+pub struct Node<'m> {
+    model: &'m Model,
+    id: NodeId,
+}
+
+impl std::fmt::Debug for Node<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}#{}", String::from_utf8_lossy(self.name()), self.id.0)
+    }
+}
+
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && std::ptr::eq(self.model, other.model)
+    }
+}
+
+impl Eq for Node<'_> {}
+
+impl<'m> Node<'m> {
+    fn entry(self) -> &'m Entry {
+        &self.model.entries[self.id.0 as usize]
+    }
+
+    fn tree(self) -> &'m Tree {
+        &self.model.trees[self.entry().tree as usize]
+    }
+
+    fn data(self) -> &'m NodeData {
+        &self.tree().nodes[self.entry().node as usize]
+    }
+
+    /// Its model.
+    pub fn model(self) -> &'m Model {
+        self.model
+    }
+
+    /// Its index in the model.
+    pub fn id(self) -> NodeId {
+        self.id
+    }
+
+    /// Its name and arguments.
+    pub fn words(self) -> impl DoubleEndedIterator<Item = Word<'m>> + ExactSizeIterator {
+        self.tree().words_of(self.data()).iter().map(move |data| Word { model: self.model, data })
+    }
+
+    /// Its name, as the server sees it; empty for a block without one.
+    pub fn name(self) -> &'m [u8] {
+        self.words().next().map_or(b"", Word::value)
+    }
+
+    /// Whether it has that name.
+    pub fn is(self, name: &str) -> bool {
+        self.name() == name.as_bytes()
+    }
+
+    /// Its arguments.
+    pub fn args(self) -> impl DoubleEndedIterator<Item = Word<'m>> + ExactSizeIterator {
+        self.words().skip(1)
+    }
+
+    /// Its argument number `index`, from 0.
+    pub fn arg(self, index: usize) -> Option<Word<'m>> {
+        self.args().nth(index)
+    }
+
+    /// The value of its argument number `index`, from 0.
+    pub fn value(self, index: usize) -> Option<&'m [u8]> {
+        self.arg(index).map(Word::value)
+    }
+
+    /// Where it ends: `;`, a block, or a raw body.
+    pub fn body(self) -> Body {
+        self.data().body
+    }
+
+    /// From its first to its last word.
+    pub fn head(self) -> Span {
+        let words = self.tree().words_of(self.data());
+        match (words.first(), words.last()) {
+            (Some(first), Some(last)) if first.span.file == last.span.file => first.span.to(last.span),
+            (Some(first), _) => first.span,
+            _ => match self.body() {
+                Body::None { end } => end,
+                Body::Block { open, .. } | Body::Raw { open, .. } => open,
+            },
+        }
+    }
+
+    /// From its first word to its `;` or `}`.
+    pub fn span(self) -> Span {
+        let end = match self.body() {
+            Body::None { end } => end,
+            Body::Block { close, .. } | Body::Raw { close, .. } => close,
+        };
+        let head = self.head();
+        if head.file == end.file { head.to(end) } else { head }
+    }
+
+    /// The enclosing directive, across includes.
+    pub fn parent(self) -> Option<Node<'m>> {
+        let parent = self.entry().parent;
+        (parent != u32::MAX).then(|| self.model.node(NodeId(parent)))
+    }
+
+    /// The enclosing directives, the innermost first.
+    pub fn ancestors(self) -> impl Iterator<Item = Node<'m>> {
+        std::iter::successors(self.parent(), |node| node.parent())
+    }
+
+    /// The directives directly in its block, those of included files too.
+    pub fn children(self) -> Children<'m> {
+        Children { model: self.model, next: self.id.0 + 1, end: self.entry().end }
+    }
+
+    /// The directives directly in its block that have that name.
+    pub fn children_named<'n>(self, name: &'n str) -> impl Iterator<Item = Node<'m>> + use<'m, 'n> {
+        self.children().filter(move |child| child.is(name))
+    }
+
+    /// Everything in its block at any depth, in reading order.
+    pub fn descendants(self) -> impl DoubleEndedIterator<Item = Node<'m>> {
+        let model = self.model;
+        (self.id.0 + 1..self.entry().end).map(move |i| model.node(NodeId(i)))
+    }
+
+    /// The includes that lead to it; `ChainId(0)` in the main file.
+    pub fn chain_id(self) -> ChainId {
+        self.entry().chain
+    }
+
+    /// The include or import directives that lead to it, the innermost first.
+    pub fn chain(self) -> impl Iterator<Item = Span> + 'm {
+        self.model.chain(self.chain_id())
+    }
+
+    /// The context it stands in (nginx).
+    pub fn context(self) -> nginx::Context {
+        self.model.nginx().context(self.id)
+    }
+}
+
+/// Directives on one level. See [`Node::children`].
+#[derive(Clone)]
+pub struct Children<'m> {
+    model: &'m Model,
+    next: u32,
+    end: u32,
+}
+
+impl<'m> Iterator for Children<'m> {
+    type Item = Node<'m>;
+
+    fn next(&mut self) -> Option<Node<'m>> {
+        if self.next >= self.end {
+            return None;
+        }
+        let node = self.model.node(NodeId(self.next));
+        self.next = node.entry().end;
+        Some(node)
+    }
+}
+
+/// A word in its place.
+#[derive(Clone, Copy)]
+pub struct Word<'m> {
+    model: &'m Model,
+    data: &'m WordData,
+}
+
+impl std::fmt::Debug for Word<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&String::from_utf8_lossy(self.value()))
+    }
+}
+
+impl<'m> Word<'m> {
+    /// With its quotes.
+    pub fn span(self) -> Span {
+        self.data.span
+    }
+
+    /// How it was written.
+    pub fn quote(self) -> Quote {
+        self.data.quote
+    }
+
+    /// Where its text came from.
+    pub fn origin(self) -> Origin {
+        self.data.origin
+    }
+
+    /// The imports that brought it here (Caddyfile).
+    pub fn chain_id(self) -> ChainId {
+        self.data.chain
+    }
+
+    /// What the server sees: quotes and escapes resolved.
+    pub fn value(self) -> &'m [u8] {
+        match (&self.data.value, self.data.quote) {
+            (Some(value), _) => value,
+            (None, Quote::Bare) => self.raw(),
+            (None, _) => {
+                let raw = self.raw();
+                &raw[1.min(raw.len())..raw.len().saturating_sub(1).max(1.min(raw.len()))]
+            }
+        }
+    }
+
+    /// The value for people.
+    pub fn text(self) -> std::borrow::Cow<'m, str> {
+        String::from_utf8_lossy(self.value())
+    }
+
+    /// The bytes as written, quotes and all.
+    pub fn raw(self) -> &'m [u8] {
+        self.model.text(self.data.span)
+    }
+
+    /// Whether the value is exactly that text.
+    pub fn is(self, text: &str) -> bool {
+        self.value() == text.as_bytes()
+    }
+}

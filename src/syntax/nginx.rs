@@ -1,0 +1,1 @@
+//! nginx's grammar, exactly as nginx reads it.

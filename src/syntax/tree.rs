@@ -1,0 +1,121 @@
+//! One tree for both languages: a directive is a name, words, and maybe a block.
+//!
+//! Everything lies in flat vectors in the order of the text; a directive's descendants follow it
+//! directly (pre-order), so a walk is a loop and no depth of input can overflow a stack.
+
+use crate::source::Span;
+
+/// How a word was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quote {
+    /// Without quotes.
+    Bare,
+    /// In `'…'`.
+    Single,
+    /// In `"…"`.
+    Double,
+    /// In `` `…` `` (Caddyfile).
+    Backtick,
+    /// `<<MARKER … MARKER` (Caddyfile).
+    Heredoc,
+}
+
+/// Where a word's text came from. A fix may touch only what is [`Written`](Origin::Written).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It stands in the file as it is.
+    Written,
+    /// At least a part of it came from an environment variable (Caddyfile `{$NAME}`).
+    Environment,
+    /// At least a part of it came from an argument or block of an import (Caddyfile).
+    Argument,
+}
+
+/// A step of inclusion: `0` means the main file itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
+pub struct ChainId(pub u32);
+
+/// One word: the name of a directive or one of its arguments.
+#[derive(Debug, Clone)]
+pub struct WordData {
+    /// With its quotes.
+    pub span: Span,
+    /// How it was written.
+    pub quote: Quote,
+    /// Where its text came from.
+    pub origin: Origin,
+    /// The imports that brought it here (Caddyfile; see [`Tree::chains`]).
+    pub chain: ChainId,
+    /// What the server sees, where that differs from the text between the quotes.
+    pub value: Option<Box<[u8]>>,
+}
+
+/// What stands at the end of a directive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Body {
+    /// `;` (nginx), or the end of the line (Caddyfile).
+    None {
+        /// Where the terminator lies; empty if there is none.
+        end: Span,
+    },
+    /// `{ … }` with directives in it.
+    Block {
+        /// The `{`.
+        open: Span,
+        /// The `}`; empty at the place where reading stopped if it is missing.
+        close: Span,
+    },
+    /// `{ … }` whose inside is another language (`*_by_lua_block`).
+    Raw {
+        /// The `{`.
+        open: Span,
+        /// The text between the braces.
+        text: Span,
+        /// The `}`; empty at the place where reading stopped if it is missing.
+        close: Span,
+    },
+}
+
+/// A directive of a [`Tree`].
+#[derive(Debug, Clone, Copy)]
+pub struct NodeData {
+    /// Index of its first word (the name) in [`Tree::words`].
+    pub first_word: u32,
+    /// Number of words, the name counted. 0 only for a block without a name (Caddyfile's global options).
+    pub word_count: u32,
+    /// Its end.
+    pub body: Body,
+    /// Index of the enclosing directive, `u32::MAX` at top level.
+    pub parent: u32,
+    /// Index behind its last descendant in [`Tree::nodes`].
+    pub end: u32,
+}
+
+/// One import that spliced words in (Caddyfile).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChainLink {
+    /// The chain that the import itself stands in.
+    pub parent: ChainId,
+    /// The `import` line.
+    pub place: Span,
+}
+
+/// The directives of one file (nginx) or of one spliced configuration (Caddyfile).
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    /// Directives in pre-order.
+    pub nodes: Vec<NodeData>,
+    /// Words in the order of the text.
+    pub words: Vec<WordData>,
+    /// Comments with their `#`, without the line end, in the order of the text.
+    pub comments: Vec<Span>,
+    /// Steps of inclusion; `chains[i]` is `ChainId(i + 1)`.
+    pub chains: Vec<ChainLink>,
+}
+
+impl Tree {
+    /// The words of a directive, its name first.
+    pub fn words_of(&self, node: &NodeData) -> &[WordData] {
+        &self.words[node.first_word as usize..(node.first_word + node.word_count) as usize]
+    }
+}
