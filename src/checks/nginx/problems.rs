@@ -1,7 +1,7 @@
 //! What reading met: text that does not parse, includes that lead nowhere.
 
 use crate::checks::{Check, Cx, Run};
-use crate::fix::{Edit, Fix, Safety};
+use crate::fix::{Edit, Fix};
 use crate::model::{Problem, ProblemKind};
 
 /// Places where the server's parser stops.
@@ -24,12 +24,7 @@ pub(crate) fn report(cx: &mut Cx<'_>, kind: ProblemKind) {
         }
         if let Some((span, text)) = error.repair {
             let title = if text == ";" { "add the missing `;`".to_owned() } else { format!("write `{text}`") };
-            report.fix(Fix {
-                title,
-                safety: Safety::Safe,
-                edits: vec![Edit::replace(span, text)],
-                changes: Vec::new(),
-            });
+            report.fix(Fix::safe(title, vec![Edit::replace(span, text)]));
         }
     }
 }
