@@ -1,1 +1,0 @@
-//! nginx's grammar, exactly as nginx reads it.
