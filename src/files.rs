@@ -43,6 +43,9 @@ pub trait Files: Sync {
 
     /// What the path is, links followed.
     fn kind(&self, path: &Path) -> Kind;
+
+    /// Whether the last name of the path is a symbolic link.
+    fn is_link(&self, path: &Path) -> bool;
 }
 
 /// The disk.
@@ -73,6 +76,10 @@ impl Files for Disk {
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Kind::Missing,
             Err(_) => Kind::Unknown,
         }
+    }
+
+    fn is_link(&self, path: &Path) -> bool {
+        std::fs::read_link(path).is_ok()
     }
 }
 
@@ -130,6 +137,10 @@ impl Files for Memory {
             Kind::Missing
         }
     }
+
+    fn is_link(&self, _: &Path) -> bool {
+        false
+    }
 }
 
 /// Some files replaced in memory, the rest as in `base`: what a configuration would be after edits.
@@ -143,11 +154,6 @@ impl<'a> Overlay<'a> {
     /// `base` without changes.
     pub fn new(base: &'a dyn Files) -> Self {
         Self { base, changed: BTreeMap::new() }
-    }
-
-    /// `base` with these files, by canonical path, replaced.
-    pub fn with(base: &'a dyn Files, changed: BTreeMap<PathBuf, Arc<[u8]>>) -> Self {
-        Self { base, changed }
     }
 
     /// Replaces the content of a file.
@@ -186,6 +192,10 @@ impl Files for Overlay<'_> {
 
     fn kind(&self, path: &Path) -> Kind {
         self.base.kind(path)
+    }
+
+    fn is_link(&self, path: &Path) -> bool {
+        self.base.is_link(path)
     }
 }
 

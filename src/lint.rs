@@ -1,3 +1,1 @@
 //! Rules over a model.
-
-pub mod rounds;

@@ -2,9 +2,11 @@
 //!
 //! A file that is included in three places is seen three times, each time under another parent.
 
+pub mod context;
 pub mod include;
 pub mod nginx;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -71,10 +73,70 @@ pub struct Model {
     pub(crate) problems: Vec<Problem>,
     pub(crate) not_read: Vec<NotRead>,
     pub(crate) root: nginx::Context,
+    pub(crate) index: OnceLock<Index>,
     pub(crate) nginx: OnceLock<nginx::View>,
 }
 
+/// The directives by name, and of one name by the block that they stand in.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    ids: HashMap<Box<[u8]>, u32>,
+    /// By id of the name: (enclosing entry, entry), sorted.
+    lines: Vec<Vec<(u32, NodeId)>>,
+}
+
+impl Index {
+    fn new(model: &Model) -> Self {
+        let mut index = Self::default();
+        for node in model.nodes() {
+            let name = node.name();
+            let id = match index.ids.get(name) {
+                Some(&id) => id,
+                None => {
+                    index.ids.insert(name.into(), index.lines.len() as u32);
+                    index.lines.push(Vec::new());
+                    index.lines.len() as u32 - 1
+                }
+            };
+            index.lines[id as usize].push((node.entry().parent, node.id));
+        }
+        index.lines.iter_mut().for_each(|lines| lines.sort_unstable());
+        index
+    }
+
+    fn named(&self, name: &[u8]) -> &[(u32, NodeId)] {
+        self.ids.get(name).map_or(&[], |&id| &self.lines[id as usize])
+    }
+
+    fn own(&self, parent: u32, name: &[u8]) -> &[(u32, NodeId)] {
+        let lines = self.named(name);
+        let from = lines.partition_point(|&(block, _)| block < parent);
+        let count = lines[from..].partition_point(|&(block, _)| block == parent);
+        &lines[from..from + count]
+    }
+}
+
 impl Model {
+    #[expect(clippy::too_many_arguments, reason = "the parts of a model; called once for each language")]
+    pub(crate) fn new(
+        server: Server,
+        main: FileId,
+        sources: Sources,
+        trees: Vec<Arc<Tree>>,
+        entries: Vec<Entry>,
+        chains: Vec<ChainLink>,
+        problems: Vec<Problem>,
+        not_read: Vec<NotRead>,
+        root: nginx::Context,
+    ) -> Self {
+        let (index, nginx) = (OnceLock::new(), OnceLock::new());
+        Self { server, main, sources, trees, entries, chains, problems, not_read, root, index, nginx }
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::new(self))
+    }
+
     /// Whose configuration it is.
     pub fn server(&self) -> Server {
         self.server
@@ -138,6 +200,16 @@ impl Model {
     /// Every directive in the order in which the server reads them.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = Node<'_>> + ExactSizeIterator {
         (0..self.entries.len() as u32).map(|i| self.node(NodeId(i)))
+    }
+
+    /// Every directive of that name, grouped by the block that it stands in.
+    pub fn named(&self, name: &str) -> impl ExactSizeIterator<Item = Node<'_>> + Clone {
+        self.index().named(name.as_bytes()).iter().map(|&(_, id)| self.node(id))
+    }
+
+    /// The top of the main file.
+    pub fn top(&self) -> Level<'_> {
+        Level { model: self, block: u32::MAX }
     }
 
     /// The top-level directives.
@@ -275,9 +347,19 @@ impl<'m> Node<'m> {
         Children { model: self.model, next: self.id.0 + 1, end: self.entry().end }
     }
 
-    /// The directives directly in its block that have that name.
-    pub fn children_named<'n>(self, name: &'n str) -> impl Iterator<Item = Node<'m>> + use<'m, 'n> {
-        self.children().filter(move |child| child.is(name))
+    /// The level that it stands on.
+    pub fn level(self) -> Level<'m> {
+        Level { model: self.model, block: self.entry().parent }
+    }
+
+    /// The level inside its block.
+    pub fn inside(self) -> Level<'m> {
+        Level { model: self.model, block: self.id.0 }
+    }
+
+    /// The directives of that name directly in its block, in reading order.
+    pub fn own(self, name: &str) -> Own<'m> {
+        self.inside().own(name)
     }
 
     /// Everything in its block at any depth, in reading order.
@@ -299,6 +381,107 @@ impl<'m> Node<'m> {
     /// The context it stands in (nginx).
     pub fn context(self) -> nginx::Context {
         self.model.nginx().context(self.id)
+    }
+}
+
+/// Directives of one name on one level. See [`Level::own`].
+#[derive(Clone)]
+pub struct Own<'m> {
+    model: &'m Model,
+    lines: std::slice::Iter<'m, (u32, NodeId)>,
+}
+
+impl<'m> Iterator for Own<'m> {
+    type Item = Node<'m>;
+
+    fn next(&mut self) -> Option<Node<'m>> {
+        self.lines.next().map(|&(_, id)| self.model.node(id))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.lines.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Own<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.lines.next_back().map(|&(_, id)| self.model.node(id))
+    }
+}
+
+impl ExactSizeIterator for Own<'_> {}
+
+/// One level of a configuration: the inside of a block, or the top of the main file.
+#[derive(Clone, Copy)]
+pub struct Level<'m> {
+    model: &'m Model,
+    block: u32,
+}
+
+impl PartialEq for Level<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.block == other.block && std::ptr::eq(self.model, other.model)
+    }
+}
+
+impl Eq for Level<'_> {}
+
+impl std::fmt::Debug for Level<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "inside {:?}", self.node())
+    }
+}
+
+impl<'m> Level<'m> {
+    /// Its model.
+    pub fn model(self) -> &'m Model {
+        self.model
+    }
+
+    /// The block; `None` at the top.
+    pub fn node(self) -> Option<Node<'m>> {
+        (self.block != u32::MAX).then(|| self.model.node(NodeId(self.block)))
+    }
+
+    /// The next level outward.
+    pub fn outer(self) -> Option<Level<'m>> {
+        self.node().map(Node::level)
+    }
+
+    /// This level and all outer ones, the innermost first.
+    pub fn outward(self) -> impl Iterator<Item = Level<'m>> {
+        std::iter::successors(Some(self), |level| level.outer())
+    }
+
+    /// The directives on it, those of included files too.
+    pub fn children(self) -> Children<'m> {
+        self.node().map_or_else(|| self.model.roots(), Node::children)
+    }
+
+    /// The directives of that name on it, in reading order.
+    pub fn own(self, name: &str) -> Own<'m> {
+        Own { model: self.model, lines: self.model.index().own(self.block, name.as_bytes()).iter() }
+    }
+
+    /// The nearest level outward, itself included, that has lines of that name: their lines are in
+    /// effect here, where the setting is inherited as a whole.
+    pub fn deciding(self, name: &str) -> Option<Level<'m>> {
+        self.outward().find(|level| level.own(name).len() > 0)
+    }
+
+    /// The lines of that name in effect here; none if no level has any.
+    pub fn in_effect(self, name: &str) -> Own<'m> {
+        self.deciding(name).unwrap_or(self).own(name)
+    }
+
+    /// The line of that name in effect here, for a setting with one value.
+    pub fn setting(self, name: &str) -> Option<Node<'m>> {
+        self.in_effect(name).next()
+    }
+
+    /// The value in effect here of a setting with one value.
+    pub fn value(self, name: &str) -> Option<&'m [u8]> {
+        self.setting(name).and_then(|line| line.value(0))
     }
 }
 

@@ -1,0 +1,76 @@
+//! nginx's view of a model: contexts, upstreams, which location passes to which backend.
+
+mod pass;
+mod values;
+
+use std::collections::HashMap;
+
+use super::{Model, Node, NodeId};
+pub use pass::{Address, Backend, Pass, Protocol, Scheme};
+pub use values::{Piece, Text, expand};
+
+pub use super::context::Context;
+
+/// What the server makes of a model.
+#[derive(Debug)]
+pub struct View {
+    contexts: Vec<Context>,
+    upstreams: Vec<NodeId>,
+    /// Lower-case name of an `upstream` block of `http` to its index in `upstreams`.
+    by_name: HashMap<Box<[u8]>, usize>,
+    passes: std::sync::OnceLock<Vec<Pass>>,
+}
+
+impl View {
+    pub(crate) fn new(model: &Model) -> Self {
+        let mut view = Self {
+            contexts: contexts(model),
+            upstreams: Vec::new(),
+            by_name: HashMap::new(),
+            passes: Default::default(),
+        };
+        for node in model.named("upstream").filter(|node| view.contexts[node.id().0 as usize] == Context::Http) {
+            let name = node.value(0).unwrap_or_default().to_ascii_lowercase().into_boxed_slice();
+            view.by_name.entry(name).or_insert(view.upstreams.len());
+            view.upstreams.push(node.id());
+        }
+        view
+    }
+
+    /// The context a directive stands in.
+    pub fn context(&self, id: NodeId) -> Context {
+        self.contexts[id.0 as usize]
+    }
+
+    /// The `upstream` blocks of `http`.
+    pub fn upstreams<'m>(&'m self, model: &'m Model) -> impl ExactSizeIterator<Item = Node<'m>> {
+        self.upstreams.iter().map(|&id| model.node(id))
+    }
+
+    /// The `upstream` block of `http` with that name; case does not matter (measured).
+    pub fn upstream<'m>(&'m self, model: &'m Model, name: &[u8]) -> Option<Node<'m>> {
+        let index = match self.by_name.get(name) {
+            Some(index) => index,
+            None => self.by_name.get(name.to_ascii_lowercase().as_slice())?,
+        };
+        Some(model.node(self.upstreams[*index]))
+    }
+
+    /// Every `proxy_pass` and its kin in `http`, with where it leads.
+    pub fn passes(&self, model: &Model) -> &[Pass] {
+        self.passes.get_or_init(|| pass::all(model, self))
+    }
+}
+
+/// The context of every directive: parents stand before their children.
+fn contexts(model: &Model) -> Vec<Context> {
+    let mut contexts: Vec<Context> = Vec::with_capacity(model.len());
+    for node in model.nodes() {
+        let context = match node.parent() {
+            Some(parent) => contexts[parent.id().0 as usize].inside(parent.name()),
+            None => model.root_context(),
+        };
+        contexts.push(context);
+    }
+    contexts
+}
