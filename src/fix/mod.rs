@@ -1,6 +1,7 @@
 //! Edits that mend a finding, and their application.
 
 pub mod apply;
+pub mod diff;
 
 use crate::source::{Sources, Span};
 use crate::version::VersionSet;
