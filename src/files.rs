@@ -156,6 +156,11 @@ impl<'a> Overlay<'a> {
         Self { base, changed: BTreeMap::new() }
     }
 
+    /// `base` with these files, by canonical path, replaced.
+    pub fn with(base: &'a dyn Files, changed: BTreeMap<PathBuf, Arc<[u8]>>) -> Self {
+        Self { base, changed }
+    }
+
     /// Replaces the content of a file.
     ///
     /// # Errors

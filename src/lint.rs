@@ -1,1 +1,3 @@
 //! Rules over a model.
+
+pub mod rounds;
