@@ -18,6 +18,7 @@
 //! 8. The same input gives the same output, byte for byte: findings sorted, no clock, no
 //!    environment below `cli/`.
 
+pub mod catalog;
 pub mod checks;
 pub mod files;
 pub mod finding;

@@ -2,7 +2,6 @@
 //!
 //! A file that is included in three places is seen three times, each time under another parent.
 
-pub mod context;
 pub mod include;
 pub mod nginx;
 

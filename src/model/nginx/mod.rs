@@ -9,7 +9,7 @@ use super::{Model, Node, NodeId};
 pub use pass::{Address, Backend, Pass, Protocol, Scheme};
 pub use values::{Piece, Text, expand};
 
-pub use super::context::Context;
+pub use crate::catalog::nginx::Context;
 
 /// What the server makes of a model.
 #[derive(Debug)]
