@@ -1,7 +1,7 @@
 //! The file system behind a trait, and all that touches the disk.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +19,22 @@ pub enum Kind {
     Missing,
     /// It cannot be told: no permission, a dump, an editor without the disk.
     Unknown,
+}
+
+/// What lies in a folder and the folders in it.
+#[derive(Debug, Default)]
+pub struct Walk {
+    /// Everything but folders, sorted, with what it is.
+    pub entries: Vec<(PathBuf, Kind)>,
+    /// Folders that could not be listed, and why.
+    pub closed: Vec<(PathBuf, io::Error)>,
+}
+
+/// Whether a walk enters a folder of that name: hidden ones and those of other people's packages
+/// hold no configuration that somebody serves from there.
+fn enters(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    !name.starts_with(b".") && name != b"node_modules"
 }
 
 /// Where configurations are read from: the disk, memory, a dump, an editor's overlay.
@@ -46,6 +62,10 @@ pub trait Files: Sync {
 
     /// Whether the last name of the path is a symbolic link.
     fn is_link(&self, path: &Path) -> bool;
+
+    /// Everything below a folder. Hidden folders and `node_modules` are not entered, and no
+    /// symbolic link to a folder is followed.
+    fn walk(&self, folder: &Path) -> Walk;
 }
 
 /// The disk.
@@ -78,9 +98,34 @@ impl Files for Disk {
         }
     }
 
+    fn walk(&self, folder: &Path) -> Walk {
+        let mut walk = Walk::default();
+        let entries = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
+        for entry in entries.filter_entry(|entry| entry.depth() == 0 || enters_entry(entry)) {
+            match entry {
+                Ok(entry) if entry.file_type().is_dir() => {}
+                Ok(entry) if entry.file_type().is_file() => walk.entries.push((entry.into_path(), Kind::File)),
+                Ok(entry) => match self.kind(entry.path()) {
+                    Kind::Folder => {}
+                    kind => walk.entries.push((entry.into_path(), kind)),
+                },
+                Err(error) => {
+                    let path = error.path().unwrap_or(folder).to_owned();
+                    let reason = error.into_io_error().unwrap_or_else(|| io::ErrorKind::InvalidInput.into());
+                    walk.closed.push((path, reason));
+                }
+            }
+        }
+        walk
+    }
+
     fn is_link(&self, path: &Path) -> bool {
         std::fs::read_link(path).is_ok()
     }
+}
+
+fn enters_entry(entry: &walkdir::DirEntry) -> bool {
+    !entry.file_type().is_dir() || enters(entry.file_name())
 }
 
 /// Files in memory: examples of rules, tests, embedded configurations.
@@ -136,6 +181,16 @@ impl Files for Memory {
         } else {
             Kind::Missing
         }
+    }
+
+    fn walk(&self, folder: &Path) -> Walk {
+        let folder = normal(folder);
+        let below = |path: &&PathBuf| {
+            let Ok(inner) = path.strip_prefix(&folder) else { return false };
+            inner.parent().is_none_or(|between| between.iter().all(enters))
+        };
+        let entries = self.files.keys().filter(below).map(|path| (path.clone(), Kind::File)).collect();
+        Walk { entries, closed: Vec::new() }
     }
 
     fn is_link(&self, _: &Path) -> bool {
@@ -199,8 +254,24 @@ impl Files for Overlay<'_> {
         self.base.kind(path)
     }
 
+    fn walk(&self, folder: &Path) -> Walk {
+        self.base.walk(folder)
+    }
+
     fn is_link(&self, path: &Path) -> bool {
         self.base.is_link(path)
+    }
+}
+
+/// Why a file could not be read, in words for people.
+pub fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => match error.to_string() {
+            text if text.ends_with(')') => text.split(" (os error").next().unwrap_or_default().to_owned(),
+            text => text,
+        },
     }
 }
 

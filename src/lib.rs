@@ -3,7 +3,8 @@
 //!
 //! Invariants, small enough that review can hold them:
 //!
-//! 1. Arrows point one way: source, syntax, catalog, model, rule and checks, lint, report, cli.
+//! 1. Arrows point one way: source, syntax, catalog, model, rule and checks, lint, session, report,
+//!    cli.
 //!    Nothing imports upward.
 //! 2. Only `files.rs` touches the disk; everyone else has `trait Files`. The same core compiles to
 //!    wasm32.
@@ -20,12 +21,15 @@
 
 pub mod catalog;
 pub mod checks;
+pub mod discover;
 pub mod files;
 pub mod finding;
 pub mod fix;
 pub mod lint;
 pub mod model;
+pub mod report;
 pub mod rule;
+pub mod session;
 pub mod source;
 pub mod syntax;
 pub mod version;

@@ -1,0 +1,274 @@
+//! Which files of a folder are configurations, and which of them a server would begin with.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use memchr::memmem;
+
+use crate::catalog::nginx::{Context, likeness};
+use crate::files::{Files, Kind, Walk};
+use crate::source::FileId;
+use crate::syntax::nginx::{Parsed, parse};
+use crate::syntax::tree::{Body, NodeData, Tree};
+use crate::version::Server;
+
+/// A file is recognised by its first part: enough for certainty, and the rest of a large one is not
+/// parsed twice.
+const HEAD: usize = 128 * 1024;
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// A configuration that a server can begin with.
+    Main(Server),
+    /// A part of one: servers, locations, a snippet.
+    Part(Server),
+    /// A text that another program makes a configuration of.
+    Template,
+    /// A configuration in a form that is not read: which, and what to do.
+    Unsupported(&'static str),
+    /// Something else.
+    Foreign,
+}
+
+/// What a name says of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Name {
+    /// `nginx.conf`.
+    NginxMain,
+    /// It may be nginx's: the content decides.
+    NginxMaybe,
+    /// `Caddyfile`, `Caddyfile.*`, `*.caddyfile`.
+    Caddyfile,
+    /// A template of one of these.
+    Template,
+    /// Nothing.
+    Other,
+}
+
+/// Endings of templates: made into configurations by envsubst, Jinja, ERB, Go and others.
+const TEMPLATE_ENDINGS: [&[u8]; 11] =
+    [b"template", b"tmpl", b"tpl", b"j2", b"jinja", b"jinja2", b"erb", b"gotmpl", b"mustache", b"hbs", b"epp"];
+
+/// Endings that put a file out of use.
+const SPARE_ENDINGS: [&[u8]; 15] = [
+    b"dpkg-dist",
+    b"dpkg-old",
+    b"dpkg-new",
+    b"dpkg-bak",
+    b"ucf-dist",
+    b"ucf-old",
+    b"rpmnew",
+    b"rpmsave",
+    b"rpmorig",
+    b"bak",
+    b"old",
+    b"orig",
+    b"save",
+    b"disabled",
+    b"default",
+];
+
+/// Folders whose files are parts of an nginx configuration whatever they are called.
+const NGINX_FOLDERS: [&str; 3] = ["sites-available", "sites-enabled", "streams-enabled"];
+
+impl Name {
+    /// What the name of `path` says.
+    pub fn of(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        let (used, template) = match ending(name) {
+            Some((stem, last)) if TEMPLATE_ENDINGS.contains(&last) => (stem, true),
+            _ => (name, false),
+        };
+        let (used, spare) = without_spare_ending(used);
+        let kind = match used {
+            b"nginx.conf" if !spare => Self::NginxMain,
+            b"Caddyfile" => Self::Caddyfile,
+            _ if used.starts_with(b"Caddyfile.") => Self::Caddyfile,
+            _ => match ending(used) {
+                Some((_, b"caddyfile")) => Self::Caddyfile,
+                Some((_, b"conf" | b"nginx" | b"nginxconf" | b"vhost")) => Self::NginxMaybe,
+                _ if in_nginx_folder(path) => Self::NginxMaybe,
+                _ => Self::Other,
+            },
+        };
+        if template && kind != Self::Other { Self::Template } else { kind }
+    }
+}
+
+/// Whether the name puts the file out of use: a backup, a packaged version, something disabled.
+pub fn is_spare(path: &Path) -> bool {
+    without_spare_ending(path.file_name().unwrap_or_default().as_encoded_bytes()).1
+}
+
+fn without_spare_ending(name: &[u8]) -> (&[u8], bool) {
+    match ending(name) {
+        _ if name.ends_with(b"~") => (&name[..name.len() - 1], true),
+        Some((stem, last)) if SPARE_ENDINGS.contains(&last) => (stem, true),
+        _ => (name, false),
+    }
+}
+
+/// The parts before and behind the last dot, where both are there.
+fn ending(name: &[u8]) -> Option<(&[u8], &[u8])> {
+    let dot = memchr::memrchr(b'.', name).filter(|&dot| dot > 0 && dot + 1 < name.len())?;
+    Some((&name[..dot], &name[dot + 1..]))
+}
+
+fn in_nginx_folder(path: &Path) -> bool {
+    let folder = path.parent().and_then(Path::file_name);
+    folder.is_some_and(|folder| NGINX_FOLDERS.iter().any(|name| OsStr::new(name) == folder))
+}
+
+/// The files of a walk whose names make them worth a look; hidden ones are not.
+pub fn candidates(walk: Walk) -> impl Iterator<Item = (PathBuf, Kind, Name)> {
+    let hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let seen = walk.entries.into_iter().filter(move |(path, _)| !hidden(path));
+    let named = seen.map(|(path, kind)| {
+        let name = Name::of(&path);
+        (path, kind, name)
+    });
+    named.filter(|(_, _, name)| *name != Name::Other)
+}
+
+/// What a file is, by its name and its content. `lang` settles the language.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn recognise(files: &dyn Files, path: &Path, lang: Option<Server>) -> io::Result<What> {
+    let name = Name::of(path);
+    if name == Name::Template {
+        return Ok(What::Template);
+    }
+    let bytes = files.read(path)?;
+    Ok(match (lang, name) {
+        (Some(Server::Caddy), _) | (None, Name::Caddyfile) => caddyfile(&bytes),
+        (Some(Server::Nginx), _) | (None, Name::NginxMain) => nginx(&bytes, true),
+        (None, _) if is_caddy_json(&bytes) => What::Unsupported(
+            "this is Caddy's JSON configuration, which is not read; check the Caddyfile that it was adapted from",
+        ),
+        (None, _) => nginx(&bytes, false),
+    })
+}
+
+fn caddyfile(bytes: &[u8]) -> What {
+    if has_template_marks(bytes) && memmem::find(bytes, b"templates").is_none() {
+        return What::Template;
+    }
+    What::Main(Server::Caddy)
+}
+
+/// `sure` when it is known to be nginx's.
+fn nginx(bytes: &[u8], sure: bool) -> What {
+    let head = head(bytes);
+    let Parsed { tree, errors } = parse(FileId(0), head);
+    // `{{` and `<%` may stand in a string or in Lua, where they are no fault.
+    if !errors.is_empty() && has_template_marks(head) {
+        return What::Template;
+    }
+    if is_main(&tree, head) && (sure || looks_like_nginx(&tree, head)) {
+        What::Main(Server::Nginx)
+    } else if sure || looks_like_nginx(&tree, head) {
+        What::Part(Server::Nginx)
+    } else {
+        What::Foreign
+    }
+}
+
+/// The first part of a file, to the end of a line.
+fn head(bytes: &[u8]) -> &[u8] {
+    if bytes.len() <= HEAD {
+        return bytes;
+    }
+    let end = memchr::memrchr(b'\n', &bytes[..HEAD]).map_or(HEAD, |at| at + 1);
+    &bytes[..end]
+}
+
+fn has_template_marks(bytes: &[u8]) -> bool {
+    [&b"{{"[..], b"{%", b"<%"].iter().any(|mark| memmem::find(bytes, mark).is_some())
+}
+
+/// Caddy's native configuration begins with an object that names its apps.
+fn is_caddy_json(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_start().starts_with(b"{")
+        && [&b"\"apps\""[..], b"\"admin\""].iter().any(|key| memmem::find(head(bytes), key).is_some())
+        && memmem::find(head(bytes), b"\"http\"").is_some()
+}
+
+/// Whether a server can begin with it: only a main file has `events` or `http` at its top level.
+fn is_main(tree: &Tree, text: &[u8]) -> bool {
+    let top = tree.nodes.iter().filter(|node| node.parent == u32::MAX);
+    top.filter(|node| matches!(node.body, Body::Block { .. }))
+        .any(|node| matches!(name_of(tree, node, text), b"events" | b"http"))
+}
+
+/// Whether most of what stands there is nginx's: a `.conf` may belong to anything.
+fn looks_like_nginx(tree: &Tree, text: &[u8]) -> bool {
+    let ends = |node: &NodeData| match node.body {
+        Body::None { end } => !end.is_empty(),
+        Body::Block { .. } | Body::Raw { .. } => true,
+    };
+    // Other languages have no `;`, so that all of a file is one endless directive.
+    tree.nodes.iter().any(ends) && likeness(tree, text, Context::implied(tree, text)).is_nginx()
+}
+
+fn name_of<'a>(tree: &'a Tree, node: &NodeData, text: &'a [u8]) -> &'a [u8] {
+    tree.words_of(node).first().map_or(b"", |word| &text[word.span.range()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Memory;
+
+    fn what(path: &str, text: &str) -> What {
+        let mut files = Memory::new();
+        files.insert(path, text.as_bytes());
+        recognise(&files, Path::new(path), None).unwrap()
+    }
+
+    #[test]
+    fn names_say_what_to_look_at() {
+        for (path, name) in [
+            ("a/nginx.conf", Name::NginxMain),
+            ("a/nginx.conf.default", Name::NginxMaybe),
+            ("conf.d/default.conf", Name::NginxMaybe),
+            ("sites-available/example.org", Name::NginxMaybe),
+            ("sites-available/shop.bak", Name::NginxMaybe),
+            ("Caddyfile", Name::Caddyfile),
+            ("Caddyfile.prod", Name::Caddyfile),
+            ("x.caddyfile", Name::Caddyfile),
+            ("default.conf.template", Name::Template),
+            ("nginx.conf.j2", Name::Template),
+            ("Caddyfile.tmpl", Name::Template),
+            ("mime.types", Name::Other),
+            ("page.html.j2", Name::Other),
+        ] {
+            assert_eq!(Name::of(Path::new(path)), name, "{path}");
+        }
+        assert!(is_spare(Path::new("nginx.conf.dpkg-dist")) && is_spare(Path::new("a.conf~")));
+        assert!(!is_spare(Path::new("default")) && !is_spare(Path::new("default.conf")));
+    }
+
+    #[test]
+    fn content_decides_what_a_conf_is() {
+        let nginx_part = What::Part(Server::Nginx);
+        assert_eq!(what("x.conf", "events {}\nhttp { server { listen 80; } }\n"), What::Main(Server::Nginx));
+        assert_eq!(what("x.conf", "server { listen 80; server_name a; }\n"), nginx_part);
+        assert_eq!(what("nginx.conf", "include a.conf;\n"), nginx_part);
+        assert_eq!(what("redis.conf", "port 6379\nbind 127.0.0.1\nsave 900 1\n"), What::Foreign);
+        assert_eq!(what("httpd.conf", "<VirtualHost *:80>\n  ServerName a\n</VirtualHost>\n"), What::Foreign);
+        assert_eq!(what("application.conf", "http {\n  port = 8080\n  host = \"a\"\n}\n"), What::Foreign);
+        assert_eq!(what("named.conf", "include \"/etc/bind/a\";\noptions { directory \"/var\"; };\n"), What::Foreign);
+    }
+
+    #[test]
+    fn templates_are_told_from_strings_and_lua() {
+        assert_eq!(what("x.conf", "server { server_name {{ host }}; }\n"), What::Template);
+        assert_eq!(what("nginx.conf", "{% if a %}\nuser a;\n{% endif %}\n"), What::Template);
+        assert_eq!(what("x.conf", "server { listen 80; return 200 '{{ a }}'; }\n"), What::Part(Server::Nginx));
+        let lua = "server { listen 80; location / { content_by_lua_block { local t = {{1}, {2}} } } }\n";
+        assert_eq!(what("x.conf", lua), What::Part(Server::Nginx));
+    }
+}

@@ -1,0 +1,228 @@
+//! One JSON document, version 1: the fields that `docs/json.md` describes.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+
+use super::{Look, help_url, place, plain};
+use crate::finding::{Category, Label, Severity};
+use crate::fix::{Edit, Fix, Safety};
+use crate::model::NotRead;
+use crate::session::{Assumed, Found, Outcome};
+use crate::source::{Position, SourceFile, Span};
+use crate::version::Server;
+
+pub(super) fn write(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(&document(outcome, look))?;
+    // serde_json escapes the controls below the blank alone.
+    for part in text.split_inclusive(|c| plain::hidden(c) && c != '\n') {
+        match part.chars().next_back() {
+            Some(last) if plain::hidden(last) && last != '\n' => {
+                let mut units = [0; 2];
+                out.write_all(&part.as_bytes()[..part.len() - last.len_utf8()])?;
+                for unit in last.encode_utf16(&mut units) {
+                    write!(out, "\\u{unit:04x}")?;
+                }
+            }
+            _ => out.write_all(part.as_bytes())?,
+        }
+    }
+    writeln!(out)
+}
+
+fn document<'a>(outcome: &'a Outcome, look: Look<'_>) -> Document<'a> {
+    let mut seen = HashMap::new();
+    let counts = outcome.counts();
+    Document {
+        version: 1,
+        tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
+        target: Target(&outcome.targets),
+        findings: outcome.findings.iter().map(|found| finding(found, look, &mut seen)).collect(),
+        not_read: outcome.not_read.iter().map(|it| unread(it, look)).collect(),
+        not_included: outcome.not_included.iter().map(|path| place::path(path, look.base)).collect(),
+        summary: Summary {
+            files: outcome.files,
+            directives: outcome.directives,
+            errors: counts.errors,
+            warnings: counts.warnings,
+            infos: counts.infos,
+            fixable: counts.safe_fixes + counts.unsafe_fixes,
+        },
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    tool: Tool,
+    target: Target<'a>,
+    findings: Vec<Entry<'a>>,
+    not_read: Vec<Unread<'a>>,
+    not_included: Vec<String>,
+    summary: Summary,
+}
+
+#[derive(Serialize)]
+struct Tool {
+    name: &'static str,
+    version: &'static str,
+}
+
+/// `{ "nginx": "1.18.0 - 1.31.9", "stated": false }`: a key for each server that was met.
+struct Target<'a>(&'a [Assumed]);
+
+impl Serialize for Target<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Target", self.0.len() + 1)?;
+        for target in self.0 {
+            let key = match target.server {
+                Server::Nginx => "nginx",
+                Server::Caddy => "caddy",
+            };
+            fields.serialize_field(key, &target.versions.describe(target.server))?;
+        }
+        let stated = !self.0.is_empty() && self.0.iter().all(|target| target.stated);
+        fields.serialize_field("stated", &stated)?;
+        fields.end()
+    }
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    rule: &'a str,
+    severity: Severity,
+    category: Category,
+    message: &'a str,
+    path: String,
+    range: Range,
+    versions: Cow<'static, str>,
+    fingerprint: String,
+    labels: Vec<Related<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
+    fixes: Vec<Patch<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Range {
+    start: Point,
+    end: Point,
+}
+
+#[derive(Serialize)]
+struct Point {
+    line: u32,
+    column: u32,
+    offset: u32,
+}
+
+#[derive(Serialize)]
+struct Related<'a> {
+    message: &'a str,
+    path: String,
+    range: Range,
+}
+
+#[derive(Serialize)]
+struct Patch<'a> {
+    title: &'a str,
+    safety: Safety,
+    changes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_back: Option<&'a str>,
+    edits: Vec<Change>,
+}
+
+#[derive(Serialize)]
+struct Change {
+    path: String,
+    range: Range,
+    #[serde(flatten)]
+    text: Text,
+}
+
+#[derive(Serialize)]
+enum Text {
+    #[serde(rename = "text")]
+    Utf8(String),
+    #[serde(rename = "text_base64")]
+    Base64(String),
+}
+
+#[derive(Serialize)]
+struct Unread<'a> {
+    path: String,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    files: usize,
+    directives: usize,
+    errors: usize,
+    warnings: usize,
+    infos: usize,
+    fixable: usize,
+}
+
+fn finding<'a>(found: &'a Found, look: Look<'_>, seen: &mut HashMap<u64, u32>) -> Entry<'a> {
+    let it = &found.finding;
+    let path = path_of(found, it.span, look);
+    let server = found.server();
+    Entry {
+        rule: &it.rule,
+        severity: it.severity,
+        category: it.category,
+        message: &it.message,
+        range: range(found.file(it.span), it.span),
+        versions: it.versions.as_ref().map_or("all".into(), |versions| versions.describe(server).into()),
+        fingerprint: place::fingerprint(&it.rule, &path, found.file(it.span), it.span, seen),
+        path,
+        labels: it.labels.iter().map(|label| related(found, label, look)).collect(),
+        note: it.note.as_deref(),
+        fixes: it.fixes.iter().enumerate().map(|(index, fix)| patch(found, index, fix, look)).collect(),
+        help: help_url(&it.rule),
+    }
+}
+
+fn related<'a>(found: &Found, label: &'a Label, look: Look<'_>) -> Related<'a> {
+    let range = range(found.file(label.span), label.span);
+    Related { message: &label.message, path: path_of(found, label.span, look), range }
+}
+
+fn patch<'a>(found: &'a Found, index: usize, fix: &'a Fix, look: Look<'_>) -> Patch<'a> {
+    Patch {
+        title: &fix.title,
+        safety: fix.safety,
+        changes: &fix.changes,
+        held_back: found.held_back.as_deref().filter(|_| index == 0),
+        edits: fix.edits.iter().map(|edit| change(found, edit, look)).collect(),
+    }
+}
+
+fn change(found: &Found, edit: &Edit, look: Look<'_>) -> Change {
+    let text = match std::str::from_utf8(&edit.text) {
+        Ok(text) => Text::Utf8(text.to_owned()),
+        Err(_) => Text::Base64(BASE64_STANDARD.encode(&edit.text)),
+    };
+    Change { path: path_of(found, edit.span, look), range: range(found.file(edit.span), edit.span), text }
+}
+
+fn unread<'a>(it: &'a NotRead, look: Look<'_>) -> Unread<'a> {
+    Unread { path: place::path(&it.path, look.base), reason: &it.reason }
+}
+
+fn path_of(found: &Found, span: Span, look: Look<'_>) -> String {
+    place::path(found.file(span).path(), look.base)
+}
+
+fn range(file: &SourceFile, span: Span) -> Range {
+    let point = |Position { line, column, offset }| Point { line, column, offset };
+    Range { start: point(file.position(span.start)), end: point(file.position(span.end)) }
+}

@@ -1,0 +1,48 @@
+//! Places as reports name them.
+
+use std::collections::HashMap;
+use std::hash::Hasher;
+use std::path::Path;
+
+use fnv::FnvHasher;
+
+use crate::files;
+use crate::source::{SourceFile, Span};
+
+/// A path relative to `base`, with `/`; absolute when it lies outside.
+pub(super) fn path(path: &Path, base: &Path) -> String {
+    let whole = files::normal(&base.join(path));
+    let shown = match whole.strip_prefix(base) {
+        Ok(inner) if inner.as_os_str().is_empty() => Path::new("."),
+        Ok(inner) => inner,
+        Err(_) => &whole,
+    };
+    let text = shown.to_string_lossy();
+    if std::path::MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace(std::path::MAIN_SEPARATOR, "/") }
+}
+
+/// A longer line enters a fingerprint only by the place itself.
+const LONG_LINE: usize = 1024;
+
+/// Names a finding across changes of the file: the same while its rule, its path and the text of
+/// its line stay, wherever the line moves. `seen` counts equals, so that no two of a run are alike.
+pub(super) fn fingerprint(
+    rule: &str,
+    path: &str,
+    file: &SourceFile,
+    span: Span,
+    seen: &mut HashMap<u64, u32>,
+) -> String {
+    let line = file.line_bytes(file.line_of(span.start));
+    let text = if line.len() <= LONG_LINE { line } else { &file.slice(span)[..span.len().min(LONG_LINE)] };
+    let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let mut hasher = FnvHasher::default();
+    for part in [rule.as_bytes(), path.as_bytes()].into_iter().chain(words) {
+        hasher.write(part);
+        hasher.write(&[0]);
+    }
+    let before = seen.entry(hasher.finish()).or_default();
+    hasher.write(&before.to_le_bytes());
+    *before += 1;
+    format!("{:016x}", hasher.finish())
+}
