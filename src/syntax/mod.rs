@@ -16,14 +16,14 @@ pub struct SyntaxError {
     pub labels: Vec<(Span, String)>,
     /// What to do.
     pub help: Option<String>,
-    /// A repair that is right for sure: insert or replace `span` by the text.
-    pub repair: Option<(Span, &'static str)>,
+    /// A repair that is right for sure: each span replaced by its text. Empty where there is none.
+    pub repair: Vec<(Span, &'static str)>,
 }
 
 impl SyntaxError {
     /// A fault without related places, help or repair.
     pub fn new(span: Span, message: impl Into<String>) -> Self {
-        Self { span, message: message.into(), labels: Vec::new(), help: None, repair: None }
+        Self { span, message: message.into(), labels: Vec::new(), help: None, repair: Vec::new() }
     }
 
     /// Adds a related place.
@@ -38,9 +38,9 @@ impl SyntaxError {
         self
     }
 
-    /// Offers a repair that is right for sure.
+    /// Offers a repair that is right for sure, or a further part of it.
     pub fn repair(mut self, span: Span, text: &'static str) -> Self {
-        self.repair = Some((span, text));
+        self.repair.push((span, text));
         self
     }
 }

@@ -22,9 +22,15 @@ pub(crate) fn report(cx: &mut Cx<'_>, kind: ProblemKind) {
         if let Some(help) = &error.help {
             report.note(help.clone());
         }
-        if let Some((span, text)) = error.repair {
-            let title = if text == ";" { "add the missing `;`".to_owned() } else { format!("write `{text}`") };
-            report.fix(Fix::safe(title, vec![Edit::replace(span, text)]));
+        if let Some((_, text)) = error.repair.first() {
+            let title = match *text {
+                ";" => "add the missing `;`".to_owned(),
+                "" => "remove it".to_owned(),
+                "\"" | "'" => "put it in quotes".to_owned(),
+                text => format!("write `{text}`"),
+            };
+            let edits = error.repair.iter().map(|&(span, text)| Edit::replace(span, text)).collect();
+            report.fix(Fix::safe(title, edits));
         }
     }
 }
