@@ -199,7 +199,7 @@ impl Output {
         let (mut project, mut vendor, mut build, mut stock, mut area) = (None, None, None, "yes", "");
         for word in &words[2..] {
             match word.split_once('=') {
-                Some(("project", value)) => project = Some(value.replace('_', " ").replace("ngx ", "ngx_")),
+                Some(("project", value)) => project = Some(value.replace('+', " ")),
                 Some(("vendor", value)) => vendor = Some(value),
                 Some(("build", value)) => build = Some(value),
                 Some(("stock", value)) => stock = value,
@@ -395,7 +395,7 @@ fn directive(line: &str, section: &Section, changes: &[Change]) -> Result<String
         ("params", params(keys.text("params"))?),
         ("entries", entries(keys.text("entries"))?),
         ("default", option_text(keys.get("default"))),
-        ("default_before", defaults_before(name, &section.name, changes)),
+        ("default_before", defaults_before(name, &section.name, keys.get("default"), changes)),
         ("merge", format!("Merge::{}", variant(keys.get("merge").unwrap_or("unknown")))),
         ("merge_with", list_text(keys.text("merge-with").split_whitespace().map(|n| format!("{n:?}")))),
         ("repeat", format!("Repeat::{}", variant(keys.get("repeat").unwrap_or("unknown")))),
@@ -517,11 +517,14 @@ fn entries(text: &str) -> Result<String, Error> {
 }
 
 /// The defaults of older versions, the newest first: the first whose versions hold is the answer.
-fn defaults_before(name: &str, module: &str, changes: &[Change]) -> String {
+fn defaults_before(name: &str, module: &str, newest: Option<&str>, changes: &[Change]) -> String {
     let of_this = |c: &&Change| c.is_default && c.param.is_none() && c.directive == name && c.module == module;
     let found: Vec<&Change> = changes.iter().filter(of_this).collect();
-    let later = found.iter().rev().map(|c| format!("({}, {:?})", set_text(&c.versions), c.to));
-    let first = found.first().map(|c| format!("(VersionSet::all(), {:?})", c.from));
+    let later = found.iter().rev().enumerate().map(|(i, c)| {
+        let value = if i == 0 { newest } else { Some(c.to.as_str()) };
+        format!("({}, {})", set_text(&c.versions), option_text(value))
+    });
+    let first = found.first().map(|c| format!("(VersionSet::all(), {})", option_text(Some(&c.from))));
     list_text(later.chain(first))
 }
 

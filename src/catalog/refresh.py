@@ -189,7 +189,7 @@ def directive_line(d):
 def section(kind, module, project="", vendor=""):
     words = [kind, module]
     if project:
-        words.append("project=" + project.replace(" ", "_"))
+        words.append("project=" + project.replace(" ", "+"))
     if vendor:
         words.append("vendor=" + vendor)
     if kind == "official" and not project:

@@ -1,6 +1,6 @@
 //! What a file is, judged by the directives in it: nginx at all, and which part of a configuration.
 
-use super::{Area, Context, ContextSet, lookup, lookup_in};
+use super::{Area, Context, ContextSet, Directive, lookup, lookup_in};
 use crate::syntax::tree::{Body, NodeData, Tree};
 
 /// How much a file looks like a configuration of nginx.
@@ -39,14 +39,14 @@ pub fn likeness(tree: &Tree, text: &[u8], context: Context) -> Likeness {
 
 impl Context {
     /// The context that the top level of a file is, judged by its directives: `main` for a whole configuration,
-    /// `http` for a file of servers, `location` for one that could stand anywhere down to there. Unknown
-    /// where no directive is known.
+    /// `http` for a file of servers, `server` for settings that may stand in several levels (as public
+    /// fragments are mostly meant). Unknown where no directive is known.
     pub fn implied(tree: &Tree, text: &[u8]) -> Self {
         // From the likeliest to the least likely among those that allow all directives.
         const ORDER: [Context; 16] = [
-            Context::Location,
             Context::Server,
             Context::Http,
+            Context::Location,
             Context::Main,
             Context::LocationIf,
             Context::ServerIf,
@@ -83,7 +83,7 @@ fn fitting_contexts(tree: &Tree, index: usize, text: &[u8]) -> ContextSet {
     let name = name_of(tree, node, text);
     let is_block = !matches!(node.body, Body::None { .. });
     let same_form = || lookup(name).iter().filter(|directive| directive.is_block() == is_block);
-    let all = same_form().fold(ContextSet::default(), |set, directive| set.union(directive.contexts));
+    let all: ContextSet = same_form().flat_map(Directive::contexts_today).collect();
     if !is_block || same_form().nth(1).is_none() {
         return all;
     }

@@ -16,6 +16,9 @@ pub use versions::{Usage, accepted_by};
 
 include!(concat!(env!("OUT_DIR"), "/catalog_nginx.rs"));
 
+/// Behind every release.
+const NEWEST: Version = Version::new(u16::MAX, 0, 0);
+
 /// Who provides a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -182,7 +185,7 @@ pub struct Directive {
     /// What stands in its block, where that is entries: names, and `*` for any other name.
     pub entries: &'static [(&'static str, Arity)],
     default: Option<&'static str>,
-    default_before: &'static [(VersionSet, &'static str)],
+    default_before: &'static [(VersionSet, Option<&'static str>)],
     /// How outer lines work on an inner level.
     pub merge: Merge,
     /// Directives that share one list with it (`allow` and `deny`).
@@ -302,7 +305,13 @@ impl Directive {
         history.map_or_else(|| self.versions.clone(), |(_, versions)| self.versions.intersection(versions))
     }
 
-    /// Whether some version of the server knows it at all.
+    /// Where the newest versions allow it, or the last ones that knew it.
+    pub fn contexts_today(&self) -> impl Iterator<Item = Context> {
+        let closed = |context| self.context_versions.iter().any(|(place, v)| *place == context && !v.contains(NEWEST));
+        self.contexts.iter().filter(move |&context| !closed(context))
+    }
+
+    /// Whether that version of the server knows it at all.
     pub fn available(&self, version: Version) -> bool {
         self.versions.contains(version)
     }
@@ -329,7 +338,7 @@ impl Directive {
     /// What a version does where it is not written.
     pub fn default_at(&self, version: Version) -> Option<&'static str> {
         let older = self.default_before.iter().find(|(versions, _)| versions.contains(version));
-        older.map(|&(_, value)| value).or(self.default)
+        older.map_or(self.default, |&(_, value)| value)
     }
 
     /// What a second line on the same level does in a version.
