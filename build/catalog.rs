@@ -405,6 +405,7 @@ fn directive(line: &str, section: &Section, changes: &[Change]) -> Result<String
         ("instead", option_text(keys.get("instead"))),
         ("platform", option_text(keys.get("platform"))),
         ("backports", list_text(keys.text("backport").split_whitespace().filter_map(backport))),
+        ("settled", version_text(settled(&cells, keys.text("versions"), keys.text("params"))?)),
         ("documented", (keys.get("documented") != Some("no")).to_string()),
     ];
     let fields: Vec<String> = fields.iter().map(|(name, text)| format!("{name}: {text}")).collect();
@@ -526,6 +527,26 @@ fn defaults_before(name: &str, module: &str, newest: Option<&str>, changes: &[Ch
     });
     let first = found.first().map(|c| format!("(VersionSet::all(), {})", option_text(Some(&c.from))));
     list_text(later.chain(first))
+}
+
+/// The version from which on nothing changes: the last number in the cells, or MAX where something ends.
+fn settled(cells: &Cells<'_>, versions: &str, params: &str) -> Result<Version, Error> {
+    let mut last = Version::MIN;
+    let spans = [cells.at(1)?, params].into_iter().flat_map(str::split_whitespace).filter_map(|word| {
+        let span = word.char_indices().skip(1).find(|&(_, c)| c == '@').map(|(at, _)| &word[at + 1..]);
+        span.map(|span| span.split(['!', '>', '%']).next().unwrap_or_default())
+    });
+    for span in spans.chain([versions]) {
+        let set = version_set(span)?;
+        match set.ranges().last() {
+            Some(range) if range.end == Version::MAX => last = last.max(range.start),
+            _ => return Ok(Version::MAX),
+        }
+    }
+    for word in cells.at(2)?.split_whitespace().skip(1) {
+        last = last.max(word.split_once('<').map_or(Ok(Version::MIN), |(_, before)| version(before))?);
+    }
+    Ok(last)
 }
 
 /// `last-wins` as `LastWins`.

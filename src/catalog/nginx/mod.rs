@@ -12,7 +12,7 @@ use crate::version::{Version, VersionSet};
 pub use context::{Area, Context, ContextSet};
 pub use guess::{Likeness, likeness};
 pub use keepalive::{Keepalive, keepalive};
-pub use versions::{Usage, accepted_by};
+pub use versions::{Usage, accepted_by, depends_on_version};
 
 include!(concat!(env!("OUT_DIR"), "/catalog_nginx.rs"));
 
@@ -204,6 +204,9 @@ pub struct Directive {
     pub backports: &'static [(&'static str, &'static str)],
     /// Whether the documentation has it.
     pub documented: bool,
+    /// From here on no version differs from another in what it accepts; [`Version::MAX`] where some name,
+    /// place or keyword of it is gone.
+    settled: Version,
 }
 
 /// A variable that a module provides, or a family of them.

@@ -1,11 +1,13 @@
 //! nginx's view of a model: contexts, upstreams, which location passes to which backend.
 
+mod accepted;
 mod pass;
 mod values;
 
 use std::collections::HashMap;
 
 use super::{Model, Node, NodeId};
+use crate::version::VersionSet;
 pub use pass::{Address, Backend, Pass, Protocol, Scheme};
 pub use values::{Piece, Text, expand};
 
@@ -54,6 +56,13 @@ impl View {
             None => self.by_name.get(name.to_ascii_lowercase().as_slice())?,
         };
         Some(model.node(self.upstreams[*index]))
+    }
+
+    /// The versions among `candidates` that refuse no directive, place or parameter that the configuration
+    /// uses. Empty only where it uses things that never were in one version together; names that are
+    /// unknown or of third-party modules rule nothing out.
+    pub fn accepted_by(&self, model: &Model, candidates: &VersionSet) -> VersionSet {
+        accepted::accepted(model, candidates)
     }
 
     /// Every `proxy_pass` and its kin in `http`, with where it leads.
