@@ -77,6 +77,7 @@ class Http(Backend):
     def __init__(self, own="http://127.0.0.1:9001", scheme="http"):
         super().__init__()
         self.own, self.scheme = own, scheme
+        self.waits_for_close = 0.0  # seconds it leaves the other side to close first after an answer with `close`
         self.keeps_http_1_0 = True  # whether `Connection: keep-alive` is honoured under HTTP/1.0; gunicorn does not
 
     async def converse(self, reader, writer):
@@ -92,7 +93,14 @@ class Http(Backend):
             writer.write(self.answer(seen, keep))
             await writer.drain()
             if not keep:
-                return
+                return await self.let_close(reader)
+
+    async def let_close(self, reader):
+        if self.waits_for_close:
+            try:
+                await asyncio.wait_for(reader.read(1), self.waits_for_close)
+            except asyncio.TimeoutError:
+                pass
 
     async def read(self, reader, writer):
         lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")

@@ -91,14 +91,41 @@ def certificate(folder):
         check=True, capture_output=True)
 
 
+# proxylint
+
+def proxylint(folder, *arguments):
+    """Runs the linter under test in a folder: (exit status, stdout, stderr). $PROXYLINT names it."""
+    program = os.environ.get("PROXYLINT") or ROOT / "target/debug/proxylint"
+    done = subprocess.run([str(program), *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def fix(folder, name, *arguments):
+    """Patches the configuration `folder/name` with proxylint, and makes sure that a second run finds nothing more."""
+    command = ["check", "--fix", *arguments, name]
+    for run in "first", "second":
+        before = contents(folder)
+        status, output, notices = proxylint(folder, *command)
+        if status not in (0, 1):
+            raise Broken(f"`proxylint {' '.join(command)}` ended with status {status}:\n{output}{notices}")
+    if contents(folder) != before:
+        raise Broken(f"a second `proxylint {' '.join(command)}` changed the files again")
+
+
+def contents(folder):
+    """The bytes of every file under a folder, by name."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
+
+
 # nginx
 
-TEMPORARY = "".join(
+# Put at the head of the http block, so that the server writes nothing outside its copy.
+HTTP_PREFIX = "access_log off; " + "".join(
     f"{kind}_temp_path tmp-{kind}; " for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
 
 
 def nginx_command(version, folder):
-    main = f"user root; worker_processes 1; daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log info;"
+    main = f"user root; daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log info;"
     return [server("nginx", version), "-p", f"{folder}/", "-c", f"{folder}/nginx.conf", "-e", f"{folder}/error.log",
             "-g", main]
 
@@ -116,7 +143,7 @@ def lay_nginx(folder, copy):
     shutil.copytree(folder, copy, dirs_exist_ok=True)
     path = copy / "nginx.conf"
     text = path.read_bytes()
-    path.write_bytes(re.sub(rb"\bhttp\s*\{", lambda found: found[0] + b" " + TEMPORARY.encode(), text, count=1))
+    path.write_bytes(re.sub(rb"\bhttp\s*\{", lambda found: found[0] + b" " + HTTP_PREFIX.encode(), text, count=1))
 
 
 @asynccontextmanager
@@ -174,6 +201,7 @@ async def process(command, port, log, **more):
     with open(log, "ab") as output:
         child = await asyncio.create_subprocess_exec(
             *map(str, command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, **more)
+    child.log = log
     try:
         await listening(child, port, log)
         yield child
