@@ -1,20 +1,38 @@
-//! Turns data that people edit into static tables.
+//! Turns what people edit into static tables, so that start-up parses nothing: the pages of `rules/`,
+//! read by the reader that reads users' rules at run time, and the catalogue's data.
+
+#![allow(clippy::print_stdout, reason = "that is how cargo is spoken to")]
+#![allow(dead_code, unreachable_pub, reason = "the program needs more of the shared modules")]
 
 #[path = "build/catalog.rs"]
 mod catalog;
-#[allow(dead_code, unreachable_pub)]
 #[path = "src/catalog/nginx/context.rs"]
 mod context;
-#[allow(dead_code, unreachable_pub)]
+#[path = "build/rules.rs"]
+mod rules;
+#[path = "src/suggest.rs"]
+mod suggest;
+#[path = "src/table.rs"]
+mod table;
 #[path = "src/version.rs"]
 mod version;
+
+#[path = "src/rule"]
+mod rule {
+    pub mod definition;
+    pub mod example;
+    pub mod file;
+    pub mod level;
+    pub mod template;
+}
 
 use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
-    println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=build");
-    println!("cargo::rerun-if-changed=src/version.rs");
+    for input in ["build.rs", "build", "src/rule", "src/suggest.rs", "src/table.rs", "src/version.rs"] {
+        println!("cargo::rerun-if-changed={input}");
+    }
+    rules::generate(&root)?;
     catalog::generate(&root)
 }

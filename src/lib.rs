@@ -31,5 +31,8 @@ pub mod report;
 pub mod rule;
 pub mod session;
 pub mod source;
+pub mod suggest;
 pub mod syntax;
+pub mod table;
+pub mod target;
 pub mod version;

@@ -235,6 +235,28 @@ impl VersionSet {
         let text = |(a, b): &(Version, Version)| if a == b { a.to_string() } else { format!("{a} - {b}") };
         runs.iter().map(text).collect::<Vec<_>>().join(", ")
     }
+
+    /// The versions in words, for messages: "nginx 1.25.1 and later", "nginx before 1.29.7",
+    /// "nginx 1.22.0 to 1.24.0".
+    pub fn words(&self, server: Server) -> String {
+        let parts: Vec<String> = self.ranges.iter().map(|range| range_words(*range, server)).collect();
+        match parts.as_slice() {
+            [] => format!("no {}", server.name()),
+            [one] if *self == Self::all() => format!("{one} {}", server.name()),
+            _ => format!("{} {}", server.name(), parts.join(", ")),
+        }
+    }
+}
+
+fn range_words(range: Range, server: Server) -> String {
+    let last = server.releases().iter().rev().find(|&&version| version < range.end);
+    match (range.start, range.end, last) {
+        (Version::MIN, Version::MAX, _) => "every".to_owned(),
+        (Version::MIN, end, _) => format!("before {end}"),
+        (start, Version::MAX, _) => format!("{start} and later"),
+        (start, _, Some(&last)) if last > start => format!("{start} to {last}"),
+        (start, _, _) => start.to_string(),
+    }
 }
 
 /// `1.24`, `1.24.0`, or comparators that must all hold.
@@ -389,6 +411,16 @@ mod tests {
             let error = VersionSet::parse(bad).unwrap_err();
             assert!(error.to_string().contains("write 1.24"), "{error}");
         }
+    }
+
+    #[test]
+    fn words_are_those_of_people() {
+        let words = |text| set(text).words(Server::Nginx);
+        assert_eq!(words(">=1.25.1"), "nginx 1.25.1 and later");
+        assert_eq!(words("<1.29.7"), "nginx before 1.29.7");
+        assert_eq!(words("1.24"), "nginx 1.24.0");
+        assert_eq!(words(">=1.30.2, <1.31 || >=1.31.3"), "nginx 1.30.2 to 1.30.7, 1.31.3 and later");
+        assert_eq!(VersionSet::all().words(Server::Caddy), "every Caddy");
     }
 
     #[test]

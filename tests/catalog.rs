@@ -1,5 +1,12 @@
 //! The catalogue against the tables it was made from, and against public configurations.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test may panic, and says what it skips"
+)]
+
 mod corpus;
 
 use proxylint::catalog::nginx::{Area, Context, Directive, Kind, directives, likeness, lookup, variables};

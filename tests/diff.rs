@@ -1,5 +1,7 @@
 //! The patches that `--diff` prints, applied by the real `git apply` and `patch`.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says what it skips")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

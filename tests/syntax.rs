@@ -1,5 +1,7 @@
 //! nginx's syntax: public configurations with the verdicts of real servers.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says what it skips")]
+
 use std::path::{Path, PathBuf};
 
 use proxylint::source::{FileId, SourceFile};

@@ -1,5 +1,7 @@
 //! Writing files in a process of its own: killed at random moments, on full and read-only disks,
 //! without permission. The child is this very test program, which runs one of its ignored tests.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says what it skips")]
 #![cfg(target_os = "linux")]
 
 use std::fs;

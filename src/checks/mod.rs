@@ -3,11 +3,15 @@
 
 pub mod nginx;
 
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use crate::fix::Fix;
-use crate::model::{Model, Node};
+use crate::model::{Model, Node, NodeId};
 use crate::rule::Params;
 use crate::source::Span;
-use crate::syntax::tree::ChainId;
 use crate::version::VersionSet;
 
 /// What the user states besides the target.
@@ -31,20 +35,32 @@ pub struct Cx<'a> {
     pub params: &'a Params,
     /// What the run's checks computed once and share.
     pub shared: &'a Shared,
+    pub(crate) template: Option<&'a str>,
     pub(crate) reports: Vec<Report>,
 }
 
-/// Results that several rules need, computed on first use.
+/// Results that several rules need: computed on first use, once for a model and its target.
 #[derive(Default)]
-pub struct Shared {
-    // pub(crate) reuse: std::sync::OnceLock<nginx::reuse::Reuse>,
+pub struct Shared(RefCell<HashMap<TypeId, Rc<dyn Any>>>);
+
+impl Shared {
+    /// The result of that type, which is computed if nobody asked for it yet. Results may ask for
+    /// others, but not for themselves.
+    pub fn get<T: 'static>(&self, compute: impl FnOnce() -> T) -> Rc<T> {
+        let known = self.0.borrow().get(&TypeId::of::<T>()).cloned();
+        // Not borrowed while computing: `compute` may ask for something else.
+        let value = known.unwrap_or_else(|| Rc::new(compute()));
+        self.0.borrow_mut().entry(TypeId::of::<T>()).or_insert_with(|| value.clone());
+        value.downcast().expect("stored under its own type")
+    }
 }
 
 /// What a check says of one place.
 #[derive(Debug, Clone)]
 pub struct Report {
     pub(crate) span: Span,
-    pub(crate) chain: ChainId,
+    /// The directive, where the place lies in one: its includes are told.
+    pub(crate) node: Option<NodeId>,
     pub(crate) message: String,
     pub(crate) labels: Vec<(Span, String)>,
     pub(crate) versions: Option<VersionSet>,
@@ -53,19 +69,27 @@ pub struct Report {
 }
 
 impl Cx<'_> {
-    /// Reports `span`; add labels and fixes to what comes back. For a fault of one directive,
-    /// [`Cx::report`] keeps the includes that led to it.
+    /// Reports a place that lies in no directive. For a fault of a directive, [`Cx::report`] keeps
+    /// the includes that led to it.
+    ///
+    /// `{versions}` in a message becomes the versions for which it is true; without it they are
+    /// added where it is not true for the whole target.
     pub fn report_span(&mut self, span: Span, message: impl Into<String>) -> &mut Report {
-        self.push(span, ChainId(0), message.into())
+        self.push(span, None, message.into())
     }
 
-    /// Reports a part of a directive.
+    /// Reports a part of a directive; add labels and fixes to what comes back.
     pub fn report(&mut self, node: Node<'_>, span: Span, message: impl Into<String>) -> &mut Report {
-        self.push(span, node.chain_id(), message.into())
+        self.push(span, Some(node.id()), message.into())
     }
 
-    fn push(&mut self, span: Span, chain: ChainId, message: String) -> &mut Report {
-        let report = Report { span, chain, message, labels: Vec::new(), versions: None, fixes: Vec::new(), note: None };
+    /// The message of the rule's page about a directive, if the page has one.
+    pub fn message(&self, node: Node<'_>) -> Option<String> {
+        self.template.map(|template| crate::rule::pattern::message(template, node))
+    }
+
+    fn push(&mut self, span: Span, node: Option<NodeId>, message: String) -> &mut Report {
+        let report = Report { span, node, message, labels: Vec::new(), versions: None, fixes: Vec::new(), note: None };
         self.reports.push(report);
         self.reports.last_mut().expect("just pushed")
     }

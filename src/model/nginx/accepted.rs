@@ -13,7 +13,7 @@ pub(super) fn accepted(model: &Model, candidates: &VersionSet) -> VersionSet {
     let mut args = Vec::new();
     for node in model.nodes().filter(|node| depends_on_version(node.name(), floor)) {
         args.clear();
-        args.extend(node.args().map(|word| word.value()));
+        args.extend(node.args().map(crate::model::Word::value));
         let by = accepted_by(Usage { context: node.context(), name: node.name(), args: &args });
         if by != VersionSet::all() {
             accepted = accepted.intersection(&by);

@@ -1,0 +1,264 @@
+//! The rules of a run: the program's own and users', which of them run, and how severe they are.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use crate::checks;
+use crate::files::{Files, Kind};
+use crate::rule::definition::{Activation, Rule};
+use crate::rule::file::{self, Page, PageError};
+use crate::rule::level::{Category, Severity};
+use crate::suggest;
+use crate::version::Server;
+
+/// A rule of a run.
+#[derive(Debug, Clone)]
+pub struct Active {
+    /// The rule.
+    pub rule: Cow<'static, Rule>,
+    /// Its severity in this run.
+    pub severity: Severity,
+    /// Whether it runs.
+    pub on: bool,
+}
+
+/// The rules of a run, sorted by id.
+#[derive(Debug, Clone)]
+pub struct RuleSet {
+    rules: Vec<Active>,
+}
+
+/// A folder of rules, or a name of a rule, that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// No rule has that name.
+    #[error("no rule, category or server is called `{name}`{hint}; `proxylint rules` lists all")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// "; did you mean `…`?" or nothing.
+        hint: String,
+    },
+    /// A page is no rule.
+    #[error(transparent)]
+    Page(#[from] PageError),
+    /// A file or folder cannot be read.
+    #[error("cannot read the rules in {}: {reason}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why, in the system's words.
+        reason: String,
+    },
+    /// A folder has no page in it.
+    #[error("there is no rule in {}; a rule is a Markdown file, such as nginx/error-log-off.md", .0.display())]
+    Empty(PathBuf),
+    /// Two rules have one name.
+    #[error("{path}:1: there is a rule called `{id}` already; give this one another name")]
+    Taken {
+        /// The page that came second.
+        path: String,
+        /// The name.
+        id: String,
+    },
+}
+
+impl RuleSet {
+    /// The program's own rules, each as its page says.
+    pub fn builtin() -> Self {
+        Self { rules: super::RULES.iter().map(|rule| Active::new(Cow::Borrowed(rule))).collect() }
+    }
+
+    /// No rules: for trying out a few.
+    pub fn empty() -> Self {
+        Self { rules: Vec::new() }
+    }
+
+    /// All rules, also those that do not run, sorted by id.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Active> {
+        self.rules.iter()
+    }
+
+    /// The rules that run on configurations of that server.
+    pub fn running(&self, server: Server) -> impl Iterator<Item = &Active> {
+        self.rules.iter().filter(move |active| active.on && active.rule.server == Some(server))
+    }
+
+    /// The rule of that id, or that had it before it was renamed.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn find(&self, name: &str) -> Result<&Active, RuleError> {
+        let found = self.rules.iter().find(|active| active.is_called(name));
+        found.ok_or_else(|| self.unknown(name, self.rules.iter().map(|active| active.rule.id.as_ref())))
+    }
+
+    /// Adds a rule.
+    ///
+    /// # Errors
+    /// When its name is taken. `path` is the page that errors name.
+    pub fn add(&mut self, rule: Rule, path: &str) -> Result<(), RuleError> {
+        let names = std::iter::once(&rule.id).chain(rule.aliases.iter());
+        if let Some(id) = names.into_iter().find(|id| self.rules.iter().any(|active| active.is_called(id))) {
+            return Err(RuleError::Taken { path: path.to_owned(), id: id.clone().into_owned() });
+        }
+        let at = self.rules.partition_point(|active| active.rule.id < rule.id);
+        self.rules.insert(at, Active::new(Cow::Owned(rule)));
+        Ok(())
+    }
+
+    /// Adds the rules of a folder.
+    ///
+    /// # Errors
+    /// When a page cannot be read or is no rule, a name is taken, or there is no page at all.
+    pub fn add_folder(&mut self, files: &dyn Files, folder: &Path) -> Result<(), RuleError> {
+        for (path, page) in read_folder(files, folder)? {
+            self.add(page.rule, &path)?;
+        }
+        Ok(())
+    }
+
+    /// Which rules run. With `select`, only what it names; then less what `ignore` names. A name is
+    /// a rule, the folder it lies in (`nginx`), a category, or `all`; the narrower name wins. A rule
+    /// that is off by default runs when it is named itself, or by `all`.
+    ///
+    /// # Errors
+    /// When a name is not known.
+    pub fn select<S: AsRef<str>>(&mut self, select: &[S], ignore: &[S]) -> Result<(), RuleError> {
+        for name in select.iter().chain(ignore) {
+            self.check_selector(name.as_ref())?;
+        }
+        let narrowest = |active: &Active, names: &[S]| names.iter().filter_map(|n| active.named_by(n.as_ref())).max();
+        for active in &mut self.rules {
+            let (selected, ignored) = (narrowest(active, select), narrowest(active, ignore));
+            let on = match active.rule.activation {
+                Activation::Always => true,
+                _ if select.is_empty() => active.on,
+                Activation::On => selected.is_some(),
+                Activation::Off => matches!(selected, Some(Width::Rule | Width::All)),
+            };
+            active.on = on && (ignored.is_none() || selected > ignored);
+        }
+        Ok(())
+    }
+
+    /// Changes the severity of the rules with that name.
+    ///
+    /// # Errors
+    /// When the name is not known.
+    pub fn set_severity(&mut self, name: &str, severity: Severity) -> Result<(), RuleError> {
+        self.check_selector(name)?;
+        let named = self.rules.iter_mut().filter(|active| active.named_by(name).is_some());
+        named.for_each(|active| active.severity = severity);
+        Ok(())
+    }
+
+    /// Switches the rules with that name on or off.
+    ///
+    /// # Errors
+    /// When the name is not known.
+    pub fn switch(&mut self, name: &str, on: bool) -> Result<(), RuleError> {
+        self.check_selector(name)?;
+        self.rules.iter_mut().filter(|active| active.named_by(name).is_some()).for_each(|active| active.on = on);
+        Ok(())
+    }
+
+    fn check_selector(&self, name: &str) -> Result<(), RuleError> {
+        if self.rules.iter().any(|active| active.named_by(name).is_some()) || CATEGORIES.contains(&name) {
+            return Ok(());
+        }
+        let ids = self.rules.iter().flat_map(|active| [active.rule.id.as_ref(), active.folder()]);
+        Err(self.unknown(name, ids.chain(CATEGORIES).chain(["all"])))
+    }
+
+    fn unknown<'a>(&self, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> RuleError {
+        let whole = suggest::nearest(name, known.clone());
+        // Or the rule of that name in a folder that was forgotten.
+        let ending = |id: &&str| id.rsplit_once('/').is_some_and(|(_, last)| suggest::nearest(name, [last]).is_some());
+        let near = whole.or_else(|| known.clone().find(ending));
+        let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        RuleError::Unknown { name: name.to_owned(), hint }
+    }
+}
+
+const CATEGORIES: [&str; 5] = ["security", "correctness", "performance", "upgrade", "style"];
+
+/// How much a name covers; the narrowest is the greatest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Width {
+    All,
+    Group,
+    Rule,
+}
+
+impl Active {
+    fn new(rule: Cow<'static, Rule>) -> Self {
+        Self { severity: rule.severity, on: rule.activation != Activation::Off, rule }
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.rule.id == name || self.rule.aliases.iter().any(|alias| alias == name)
+    }
+
+    fn folder(&self) -> &str {
+        self.rule.id.split_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    fn named_by(&self, name: &str) -> Option<Width> {
+        let category = |category: Category| category.as_str() == name;
+        if self.is_called(name) {
+            Some(Width::Rule)
+        } else if name == self.folder() || category(self.rule.category) {
+            Some(Width::Group)
+        } else {
+            (name == "all").then_some(Width::All)
+        }
+    }
+}
+
+/// The pages of a folder and of the folders in it, sorted by path; a README is none.
+///
+/// # Errors
+/// When one cannot be read or is no rule, or there is none at all.
+pub fn read_folder(files: &dyn Files, folder: &Path) -> Result<Vec<(String, Page)>, RuleError> {
+    let mut pages = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        let unreadable =
+            |path: &Path, e: std::io::Error| RuleError::Read { path: path.to_owned(), reason: e.to_string() };
+        for name in files.list(&next).map_err(|e| unreadable(&next, e))? {
+            let path = next.join(&name);
+            if files.kind(&path) == Kind::Folder {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "md") && name != "README.md" {
+                let bytes = files.read(&path).map_err(|e| unreadable(&path, e))?;
+                pages.push(read_page(folder, &path, &bytes)?);
+            }
+        }
+    }
+    if pages.is_empty() {
+        return Err(RuleError::Empty(folder.to_owned()));
+    }
+    pages.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(pages)
+}
+
+fn read_page(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(String, Page), RuleError> {
+    let shown = path.display().to_string();
+    let error = |line: usize, message: String| PageError { path: shown.clone(), line, message };
+    let below = path.strip_prefix(folder).unwrap_or(path).with_extension("");
+    let id = below.to_str().ok_or_else(|| error(1, "the name of a rule is UTF-8".to_owned()))?.replace('\\', "/");
+    let text = std::str::from_utf8(bytes).map_err(|e| {
+        let line = bytes[..e.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        error(line, "the page is not UTF-8 here".to_owned())
+    })?;
+    let page = file::read(&id, &shown, text)?;
+    if let Some(check) = page.rule.check()
+        && checks::find(check).is_none()
+    {
+        let line = text.lines().position(|line| line.trim_start().starts_with("check")).unwrap_or(0) + 1;
+        let hint = suggest::did_you_mean(check, checks::CHECKS.iter().map(|check| check.name));
+        return Err(error(line, format!("there is no check called `{check}`{hint}")).into());
+    }
+    Ok((shown, page))
+}

@@ -1,0 +1,178 @@
+//! Runs the examples of a rule's page.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::checks::Settings;
+use crate::files::{Files, Memory};
+use crate::fix::Safety;
+use crate::lint::{self, rounds};
+use crate::model::Model;
+use crate::model::include::{Loader, PathMap, Root};
+use crate::rule::definition::{Activation, Rule};
+use crate::rule::example::{Example, ExampleFile, Fixed, Verdict};
+use crate::rule::file::Page;
+use crate::rule::set::RuleSet;
+use crate::target::{Target, Versions};
+use crate::version::Server;
+
+/// An example that does not come out as the page says.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}:{line}: {message}")]
+pub struct Failure {
+    /// The page, as it was named.
+    pub path: String,
+    /// 1-based line of the example.
+    pub line: usize,
+    /// What came out instead.
+    pub message: String,
+}
+
+/// Runs all examples of a page; `path` is the name that failures give it.
+///
+/// A `bad` example must give a finding; after the fixes, unsafe ones too, its bytes must be exactly
+/// `fixed`, and the rule silent. Without `fixed` no fix may be offered. A `good` example gives no
+/// finding. A rule needs one of each.
+pub fn verify(page: &Page, path: &str) -> Vec<Failure> {
+    let failure = |at: usize, message: String| {
+        let line = page.rule.page[..at].matches('\n').count() + 1;
+        Failure { path: path.to_owned(), line, message }
+    };
+    let mut failures: Vec<Failure> = (page.examples.iter())
+        .filter_map(|example| Some(failure(example.at, run(&page.rule, example).err()?)))
+        .collect();
+    let good = |example: &Example| example.verdict == Verdict::Good;
+    if !page.examples.iter().any(good) {
+        failures.push(failure(0, "the rule has no `good` example, one that gives no finding".to_owned()));
+    }
+    if page.examples.iter().all(good) {
+        failures.push(failure(0, "the rule has no `bad` example, one that gives a finding".to_owned()));
+    }
+    failures
+}
+
+/// Runs one example; an error says what came out instead.
+fn run(rule: &Rule, example: &Example) -> Result<(), String> {
+    let files = memory(&example.files, example.server);
+    let mut linter = OneRule::new(rule, example)?;
+    let model = linter.load(&files)?;
+    let unread = model.problems().first().map(|problem| &problem.error);
+    if let (Some(error), true) = (unread, rule.activation != Activation::Always) {
+        return Err(format!("the example cannot be read: {}", error.message));
+    }
+    let versions = linter.versions(&model)?;
+    let first = linter.check(model, &versions);
+    let found = first.findings.len();
+    let outcome = rounds::run(&mut linter, &files, vec![first], Safety::Unsafe).map_err(|e| e.to_string())?;
+    match &example.verdict {
+        Verdict::Good if found > 0 => {
+            Err(format!("a `good` example must give no finding, but: {}", messages(&outcome.checked[0])))
+        }
+        Verdict::Good => Ok(()),
+        Verdict::Bad { .. } if found == 0 => {
+            Err("a `bad` example must give a finding, but the rule is silent".to_owned())
+        }
+        Verdict::Bad { fixed: None } => match outcome.changed.first() {
+            None => Ok(()),
+            Some(change) => Err(format!("the rule has a fix; show it in a `fixed` fence:\n{}", shown(&change.new))),
+        },
+        Verdict::Bad { fixed: Some(fixed) } => compare(example, fixed, &outcome),
+    }
+}
+
+fn compare(example: &Example, fixed: &Fixed, outcome: &rounds::Outcome) -> Result<(), String> {
+    if let Some(held) = outcome.held.first() {
+        return Err(format!("a fix was held back: {}", held.reason));
+    }
+    for file in &example.files {
+        let path = path_of(file, example.server);
+        let expected = fixed.files.iter().find(|other| other.path == file.path).unwrap_or(file);
+        let changed = outcome.changed.iter().find(|changed| changed.path == path);
+        let came_out = changed.map_or(file.text.as_bytes(), |changed| &changed.new);
+        if came_out != expected.text.as_bytes() {
+            return Err(format!("after the fixes {} is not as in `fixed`, but:\n{}", path.display(), shown(came_out)));
+        }
+    }
+    if let Some(extra) = fixed.files.iter().find(|file| example.files.iter().all(|other| other.path != file.path)) {
+        return Err(format!("`fixed` has a file {} that `bad` has not", path_of(extra, example.server).display()));
+    }
+    if let Some(applied) =
+        outcome.applied.iter().find(|fix| fixed.safe.is_some_and(|safe| safe != (fix.safety == Safety::Safe)))
+    {
+        let safety = if applied.safety == Safety::Safe { "safe" } else { "unsafe" };
+        return Err(format!("the fix \"{}\" is {safety}", applied.title));
+    }
+    match outcome.checked[0].findings.is_empty() {
+        true => Ok(()),
+        false => Err(format!("the rule is not silent after its fixes: {}", messages(&outcome.checked[0]))),
+    }
+}
+
+fn messages(checked: &rounds::Checked) -> String {
+    checked.findings.iter().map(|finding| finding.message.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+fn shown(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).lines().map(|line| format!("    {line}\n")).collect()
+}
+
+fn memory(files: &[ExampleFile], server: Server) -> Memory {
+    let mut memory = Memory::new();
+    for file in files {
+        memory.insert(path_of(file, server), file.text.as_bytes());
+    }
+    memory
+}
+
+fn path_of(file: &ExampleFile, server: Server) -> PathBuf {
+    let unnamed = match server {
+        Server::Nginx => "nginx.conf",
+        Server::Caddy => "Caddyfile",
+    };
+    PathBuf::from(file.path.as_deref().unwrap_or(unnamed))
+}
+
+/// Checks an example with its rule alone.
+struct OneRule<'a> {
+    rules: RuleSet,
+    example: &'a Example,
+    settings: Settings,
+    loader: Loader,
+}
+
+impl<'a> OneRule<'a> {
+    fn new(rule: &Rule, example: &'a Example) -> Result<Self, String> {
+        let mut rules = RuleSet::empty();
+        rules.add(rule.clone(), "").map_err(|e| e.to_string())?;
+        rules.switch(&rule.id, true).map_err(|e| e.to_string())?;
+        let settings = Settings { peak_concurrency: example.peak_concurrency };
+        let main = path_of(&example.files[0], example.server);
+        Ok(Self { rules, example, settings, loader: Loader::new(main, Root::Implied, PathMap::default()) })
+    }
+
+    fn load(&mut self, files: &dyn Files) -> Result<Model, String> {
+        self.loader.load(files).map_err(|e| format!("the example cannot be read: {e}"))
+    }
+
+    fn versions(&self, model: &Model) -> Result<Versions, String> {
+        match &self.example.target {
+            Some(text) => Versions::parse(self.example.server, text).map_err(|e| e.to_string()),
+            None => Ok(Target::assumed().of(model)),
+        }
+    }
+
+    fn check(&self, model: Model, versions: &Versions) -> rounds::Checked {
+        let findings = lint::run(&model, &self.rules, versions, &self.settings);
+        rounds::Checked { model, target: versions.set.clone(), stated: versions.stated.is_some(), findings }
+    }
+}
+
+impl rounds::Linter for OneRule<'_> {
+    type Error = io::Error;
+
+    fn again(&mut self, _: usize, before: &rounds::Checked, files: &dyn Files) -> io::Result<rounds::Checked> {
+        let model = self.loader.load(files)?;
+        let versions = Versions { set: before.target.clone(), stated: self.example.target.clone() };
+        Ok(self.check(model, &versions))
+    }
+}
