@@ -1,5 +1,6 @@
 //! Text to [`Tree`](tree::Tree), and what is wrong with the text. Knows nothing of meaning.
 
+pub mod caddy;
 pub mod nginx;
 pub mod tree;
 

@@ -3,7 +3,7 @@
 //! Everything lies in flat vectors in the order of the text; a directive's descendants follow it
 //! directly (pre-order), so a walk is a loop and no depth of input can overflow a stack.
 
-use crate::source::Span;
+use crate::source::{Sources, Span};
 
 /// How a word was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,14 +21,24 @@ pub enum Quote {
 }
 
 /// Where a word's text came from. A fix may touch only what is [`Written`](Origin::Written).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// It stands in the file as it is.
     Written,
-    /// At least a part of it came from an environment variable (Caddyfile `{$NAME}`).
-    Environment,
-    /// At least a part of it came from an argument or block of an import (Caddyfile).
+    /// At least a part of it came from an argument of an import (Caddyfile).
     Argument,
+    /// At least a part of it came from an environment variable, or its default (Caddyfile `{$NAME:default}`).
+    Environment,
+    /// At least a part of it is an environment variable whose value is not known here: the word's
+    /// value shows the reference as written, and stands for any number of words (Caddyfile).
+    Unknown,
+}
+
+impl Origin {
+    /// The origin of a text made of two.
+    pub fn or(self, other: Self) -> Self {
+        self.max(other)
+    }
 }
 
 /// A step of inclusion: `0` means the main file itself.
@@ -48,6 +58,20 @@ pub struct WordData {
     pub chain: ChainId,
     /// What the server sees, where that differs from the text between the quotes.
     pub value: Option<Box<[u8]>>,
+}
+
+impl WordData {
+    /// What the server sees: quotes and escapes resolved.
+    pub fn value<'a>(&'a self, sources: &'a Sources) -> &'a [u8] {
+        match (&self.value, self.quote) {
+            (Some(value), _) => value,
+            (None, Quote::Bare) => sources.slice(self.span),
+            (None, _) => {
+                let raw = sources.slice(self.span);
+                &raw[1.min(raw.len())..raw.len().saturating_sub(1).max(1.min(raw.len()))]
+            }
+        }
+    }
 }
 
 /// What stands at the end of a directive.
