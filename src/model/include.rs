@@ -183,10 +183,11 @@ impl Loader {
             let loaded = loaded.clone().unwrap_or_else(|| empty(Path::new("")));
             sources.add(loaded.source);
             trees.push(loaded.tree);
-            let syntax = |error: &SyntaxError| Problem { kind: ProblemKind::Syntax, error: error.clone() };
+            let syntax =
+                |error: &SyntaxError| Problem { kind: ProblemKind::Syntax, error: error.clone(), versions: None };
             problems.extend(loaded.errors.iter().map(syntax));
         }
-        let include = |error| Problem { kind: ProblemKind::Include, error };
+        let include = |error| Problem { kind: ProblemKind::Include, error, versions: None };
         problems.extend(reading.problems.into_iter().map(include));
         let mut splicer = Splicer { trees: &trees, includes: &reading.includes, ..Splicer::new() };
         splicer.run(main);
@@ -281,7 +282,7 @@ fn includes_of(loaded: &Loaded, files: &dyn Files, folder: &Path, maps: &PathMap
         let path = maps.apply(folder.join(to_path(value)));
         let mut include = Include { node: index as u32, files: Vec::new(), problem: None };
         if has_glob(value) {
-            for path in expand(files, &path) {
+            for path in expand(files, &path, false) {
                 add_file(files, path, word.span, &mut include);
             }
         } else {
@@ -335,9 +336,13 @@ fn has_glob(value: &[u8]) -> bool {
 }
 
 /// The files that a pattern matches, sorted by their names' bytes as glob(3) does in the C locale.
-fn expand(files: &dyn Files, pattern: &Path) -> Vec<PathBuf> {
-    let options =
-        glob::MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
+/// With `hidden`, wildcards match a leading dot too.
+pub(super) fn expand(files: &dyn Files, pattern: &Path, hidden: bool) -> Vec<PathBuf> {
+    let options = glob::MatchOptions {
+        case_sensitive: true,
+        require_literal_separator: true,
+        require_literal_leading_dot: !hidden,
+    };
     let mut found = vec![PathBuf::new()];
     for part in pattern.components() {
         let name = part.as_os_str();
@@ -365,13 +370,13 @@ fn pattern_of(name: &OsStr) -> Option<glob::Pattern> {
 }
 
 #[cfg(unix)]
-fn to_path(bytes: &[u8]) -> PathBuf {
+pub(super) fn to_path(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
 #[cfg(not(unix))]
-fn to_path(bytes: &[u8]) -> PathBuf {
+pub(super) fn to_path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 

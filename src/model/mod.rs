@@ -2,6 +2,7 @@
 //!
 //! A file that is included in three places is seen three times, each time under another parent.
 
+pub mod caddy;
 pub mod include;
 pub mod nginx;
 
@@ -12,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::syntax::SyntaxError;
 use crate::syntax::tree::{Body, ChainId, ChainLink, NodeData, Origin, Quote, Tree, WordData};
-use crate::version::Server;
+use crate::version::{Server, VersionSet};
 
 /// What kind of trouble reading met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct Problem {
     pub kind: ProblemKind,
     /// The place and what is wrong there.
     pub error: SyntaxError,
+    /// The versions of the target for which it is one; `None` means all of them.
+    pub versions: Option<VersionSet>,
 }
 
 /// A file that the server would read and this program could not.
@@ -541,14 +544,7 @@ impl<'m> Word<'m> {
 
     /// What the server sees: quotes and escapes resolved.
     pub fn value(self) -> &'m [u8] {
-        match (&self.data.value, self.data.quote) {
-            (Some(value), _) => value,
-            (None, Quote::Bare) => self.raw(),
-            (None, _) => {
-                let raw = self.raw();
-                &raw[1.min(raw.len())..raw.len().saturating_sub(1).max(1.min(raw.len()))]
-            }
-        }
+        self.data.value(&self.model.sources)
     }
 
     /// The value for people.

@@ -42,8 +42,11 @@ fn read(files: &dyn Files, main: &Path) -> std::io::Result<Checked> {
             }
         }
         if let Some((start, _)) = text.match_indices('{').find(|(start, _)| !text[*start..].contains('}')) {
-            problems
-                .push(Problem { kind: ProblemKind::Syntax, error: SyntaxError::new(span(start, 1), "unclosed `{`") });
+            problems.push(Problem {
+                kind: ProblemKind::Syntax,
+                error: SyntaxError::new(span(start, 1), "unclosed `{`"),
+                versions: None,
+            });
         }
     }
     let main = crate::source::FileId(0);

@@ -83,8 +83,7 @@ impl Dialect {
     pub fn same_reading(&self) -> VersionSet {
         let met = FEATURES.iter().filter(|(feature, _)| self.met.get() & (1 << *feature as u16) != 0);
         met.fold(VersionSet::all(), |set, (_, since)| {
-            let side =
-                if self.version >= *since { VersionSet::since(*since) } else { VersionSet::before(*since) };
+            let side = if self.version >= *since { VersionSet::since(*since) } else { VersionSet::before(*since) };
             set.intersection(&side)
         })
     }

@@ -159,7 +159,10 @@ impl Parser<'_> {
     fn imported(&mut self, head: &Token, line: &Line, place: Span) -> Option<Vec<Token>> {
         let name = self.value(&line.pattern).to_vec();
         if name.is_empty() {
-            self.fault(FaultKind::Syntax, SyntaxError::new(line.pattern.word.span, "`import` names no file and no snippet"));
+            self.fault(
+                FaultKind::Syntax,
+                SyntaxError::new(line.pattern.word.span, "`import` names no file and no snippet"),
+            );
             return None;
         }
         let from = self.unit_of(line.args.last().unwrap_or(&line.pattern), head);
@@ -200,7 +203,14 @@ impl Parser<'_> {
     }
 
     /// Puts arguments and blocks into imported tokens.
-    fn expand(&mut self, tokens: Vec<Token>, line: &Line, chain: ChainId, nesting: i32, place: Span) -> Option<Vec<Token>> {
+    fn expand(
+        &mut self,
+        tokens: Vec<Token>,
+        line: &Line,
+        chain: ChainId,
+        nesting: i32,
+        place: Span,
+    ) -> Option<Vec<Token>> {
         let blocks = self.block_map(line);
         let mut definitions = Definitions { nesting, ..Definitions::default() };
         let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
@@ -219,7 +229,10 @@ impl Parser<'_> {
                 self.put_arguments(token, &line.args, &mut out);
             }
             if self.spliced + out.len() > MAX_SPLICED {
-                self.import_fault(place, format!("imports bring more than {MAX_SPLICED} words here: the rest is not read"));
+                self.import_fault(
+                    place,
+                    format!("imports bring more than {MAX_SPLICED} words here: the rest is not read"),
+                );
                 self.spliced = MAX_SPLICED;
                 return None;
             }
@@ -235,16 +248,23 @@ impl Parser<'_> {
         while let Some(key) = rest.next() {
             if self.is(key, Shape::Open) {
                 let span = key.word.span;
-                self.fault(FaultKind::Syntax, SyntaxError::new(span, "a block given to `import` needs a name in front of its `{`"));
+                self.fault(
+                    FaultKind::Syntax,
+                    SyntaxError::new(span, "a block given to `import` needs a name in front of its `{`"),
+                );
                 break;
             }
             let mut part = Vec::new();
             let mut last = key;
-            while let Some(next) = rest.next_if(|next| !super::stream::Mark::of(last).is_above(next) && next.shape != Shape::Open) {
+            while let Some(next) =
+                rest.next_if(|next| !super::stream::Mark::of(last).is_above(next) && next.shape != Shape::Open)
+            {
                 part.push(next.clone());
                 last = next;
             }
-            let opens = rest.peek().is_some_and(|next| next.shape == Shape::Open && !super::stream::Mark::of(last).is_above(next));
+            let opens = rest
+                .peek()
+                .is_some_and(|next| next.shape == Shape::Open && !super::stream::Mark::of(last).is_above(next));
             if part.is_empty() && opens {
                 rest.next();
                 let mut depth = 1usize;
@@ -266,13 +286,14 @@ impl Parser<'_> {
     }
 
     /// For `{block}` and `{blocks.name}`: what to put there, `None` inside for "leave it".
-    fn placed_block(&self, token: &Token, line: &Line, blocks: &HashMap<Vec<u8>, Vec<Token>>) -> Option<Option<Vec<Token>>> {
+    fn placed_block(
+        &self,
+        token: &Token,
+        line: &Line,
+        blocks: &HashMap<Vec<u8>, Vec<Token>>,
+    ) -> Option<Option<Vec<Token>>> {
         let value = self.value(token);
-        let name = if value == b"{block}" {
-            None
-        } else {
-            Some(value.strip_prefix(b"{blocks.")?.strip_suffix(b"}")?)
-        };
+        let name = if value == b"{block}" { None } else { Some(value.strip_prefix(b"{blocks.")?.strip_suffix(b"}")?) };
         if !self.dialect.has(Feature::ImportBlocks) {
             return None;
         }

@@ -154,6 +154,11 @@ impl Parser<'_> {
 
     /// One block at top level: a site, the global options, a snippet, a named route.
     fn block(&mut self, first: Token) {
+        if self.value(&first).starts_with(b"@") {
+            let shown = self.shown(&first);
+            self.syntax(first.word.span, format!("the matcher `{shown}` stands outside of a site block"));
+            return self.segment(first);
+        }
         let (keys, head) = self.addresses(first);
         let [key] = &keys[..] else { return self.site(&keys, head) };
         let name = self.value(key);
@@ -202,7 +207,7 @@ impl Parser<'_> {
                 return (keys, Head::Brace(token));
             }
             let span = token.word.span;
-            match self.address(token, keys.is_empty()) {
+            match self.address(token) {
                 Address::Glued(key, open) => {
                     keys.extend(key);
                     return (keys, Head::Brace(open));
@@ -230,10 +235,10 @@ impl Parser<'_> {
     }
 
     /// Judges one token among the addresses.
-    fn address(&mut self, mut token: Token, is_first: bool) -> Address {
+    fn address(&mut self, mut token: Token) -> Address {
         let span = token.word.span;
         let value = self.value(&token).to_vec();
-        if value.starts_with(b"@") && (is_first || self.dialect.has(Feature::MatcherAddress)) {
+        if value.starts_with(b"@") && self.dialect.has(Feature::MatcherAddress) {
             let shown = String::from_utf8_lossy(&value).into_owned();
             self.syntax(span, format!("the matcher `{shown}` stands outside of a site block"));
         }
@@ -245,7 +250,10 @@ impl Parser<'_> {
         let key = value.strip_suffix(b",").unwrap_or(&value);
         if key.contains(&b',') {
             let shown = String::from_utf8_lossy(key).into_owned();
-            self.syntax(span, format!("`{shown}` is one address with a comma in it: addresses want a space behind the comma"));
+            self.syntax(
+                span,
+                format!("`{shown}` is one address with a comma in it: addresses want a space behind the comma"),
+            );
         }
         if key.is_empty() {
             return Address::Key(None, comma);
@@ -338,7 +346,10 @@ impl Parser<'_> {
                 self.builder.open_line(token.word.span);
             } else if token.shape == Shape::Braces {
                 if !goes_on && token.word.quote == Quote::Bare {
-                    self.syntax(token.word.span, "`{}` at the end of a line is no empty block: put the braces on two lines, or leave them out");
+                    self.syntax(
+                        token.word.span,
+                        "`{}` at the end of a line is no empty block: put the braces on two lines, or leave them out",
+                    );
                 }
                 self.builder.line(token, fresh);
             } else if fresh && depth == 0 {
@@ -382,7 +393,8 @@ impl Parser<'_> {
 
     fn stray_close(&mut self, token: &Token) {
         let written = token.word.origin == Origin::Written && token.word.quote == Quote::Bare;
-        let error = self.syntax(token.word.span, "`}` on the line of a directive closes nothing: it needs a line of its own");
+        let error =
+            self.syntax(token.word.span, "`}` on the line of a directive closes nothing: it needs a line of its own");
         if written {
             error.repair = Some((token.word.span.before(), "\n"));
         }
@@ -415,7 +427,11 @@ impl Parser<'_> {
             let mut raw = Vec::new();
             let close = self.raw_block(&open, |token| raw.push(token));
             let imports = raw.iter().any(|token| token.shape == Shape::Import);
-            raw.push(Token { word: crate::syntax::tree::WordData { span: close, ..open.word.clone() }, shape: Shape::Close, ..open });
+            raw.push(Token {
+                word: crate::syntax::tree::WordData { span: close, ..open.word.clone() },
+                shape: Shape::Close,
+                ..open
+            });
             if imports && self.dialect.has(Feature::NamedRouteImports) {
                 self.stream.push(raw);
                 self.stream.rewind(None);
@@ -483,9 +499,11 @@ enum Address {
 
 /// Cuts the last byte off a token.
 fn trim_end(token: &mut Token, value: &[u8]) {
-    if token.word.quote == Quote::Bare && token.word.value.is_none() {
+    let written = token.word.quote == Quote::Bare && token.word.origin == Origin::Written;
+    if written {
         token.word.span.end -= 1;
-    } else {
+    }
+    if !written || token.word.value.is_some() {
         token.word.value = Some(value.into());
     }
 }

@@ -1,0 +1,3 @@
+//! Caddy's view of a model.
+
+pub mod load;
