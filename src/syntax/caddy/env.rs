@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(expanded.origin(3, 4), (3, 7, Origin::Environment));
         assert_eq!(expanded.origin(5, 6), (3, 7, Origin::Environment));
         assert_eq!(expanded.origin(7, 11), (8, 12, Origin::Unknown));
-        assert_eq!(expanded.origin(12, 13), (13, 14, Origin::Written));
+        assert_eq!(expanded.origin(12, 13), (13, 14, Origin::Environment));
     }
 
     #[test]

@@ -202,50 +202,42 @@ impl Lexer<'_> {
     /// A token without quotes, in every detail.
     fn bare(&mut self, mut word: Partial, mut escaped: bool) {
         let mut literal = false;
+        let mut end = self.at;
         while self.at < self.text.len() {
             let (ch, length) = decode(&self.text[self.at..]);
-            if !literal && word.value.starts_with(b"<<") && self.dialect.has(Feature::Heredoc) {
-                match ch {
-                    ' ' => break,
-                    '\r' => {}
-                    '\n' => {
-                        self.at += 1;
-                        return self.heredoc(word);
-                    }
-                    _ => push_char(&mut word.value, ch),
+            let heredoc = !literal && word.value.starts_with(b"<<") && self.dialect.has(Feature::Heredoc);
+            match ch {
+                '\r' => {
+                    self.at += 1;
+                    continue;
                 }
-                self.at += length;
-                continue;
-            }
-            if ch == '\\' && !escaped {
-                escaped = true;
-                self.at += 1;
-                continue;
-            }
-            if ch == '\r' {
-                self.at += 1;
-                continue;
-            }
-            if ch == '\n' && escaped && !word.value.is_empty() {
-                let end = self.at - 1;
-                self.at += 1;
-                self.line_end(&mut escaped);
-                return self.finish(word, end, Quote::Bare);
-            }
-            if ch.is_whitespace() {
-                break;
-            }
-            if std::mem::take(&mut escaped) {
-                if ch == '<' {
-                    literal = true;
-                } else {
-                    word.value.push(b'\\');
+                '\n' if heredoc => {
+                    self.at += 1;
+                    return self.heredoc(word);
                 }
+                ' ' if heredoc => break,
+                _ if heredoc => {}
+                '\\' if !escaped => {
+                    escaped = true;
+                    self.at += 1;
+                    continue;
+                }
+                '\n' if escaped => {
+                    self.at += 1;
+                    self.line_end(&mut escaped);
+                    break;
+                }
+                _ if ch.is_whitespace() => break,
+                _ if std::mem::take(&mut escaped) => match ch {
+                    '<' => literal = true,
+                    _ => word.value.push(b'\\'),
+                },
+                _ => {}
             }
             push_char(&mut word.value, ch);
             self.at += length;
+            end = self.at;
         }
-        let end = self.at;
         self.finish(word, end, Quote::Bare);
     }
 

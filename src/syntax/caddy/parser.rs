@@ -276,7 +276,7 @@ impl Parser<'_> {
         let written = token.word.origin == Origin::Written && token.word.quote == Quote::Bare;
         let error = self.syntax(span, format!("`{shown}` is read as one word: `{{` needs a space in front of it"));
         if written {
-            error.repair = Some((brace.before(), " "));
+            error.repair = vec![(brace.before(), " ")];
         }
         let mut open = token.clone();
         open.word.span = brace;
@@ -396,7 +396,7 @@ impl Parser<'_> {
         let error =
             self.syntax(token.word.span, "`}` on the line of a directive closes nothing: it needs a line of its own");
         if written {
-            error.repair = Some((token.word.span.before(), "\n"));
+            error.repair = vec![(token.word.span.before(), "\n")];
         }
     }
 
