@@ -21,6 +21,7 @@
 
 pub mod catalog;
 pub mod checks;
+pub mod cli;
 pub mod discover;
 pub mod files;
 pub mod finding;

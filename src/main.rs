@@ -1,3 +1,7 @@
 //! The command line program: arguments to [`proxylint::cli::run`] to an exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    proxylint::cli::run(std::env::args_os()).into()
+}

@@ -131,6 +131,13 @@ impl Loader {
         Ok(self.splice(main, reading))
     }
 
+    /// The canonical paths of the files, by their ids: the main file first.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<(&PathBuf, &FileId)> = self.ids.iter().collect();
+        paths.sort_unstable_by_key(|(_, id)| **id);
+        paths.into_iter().map(|(path, _)| path.clone()).collect()
+    }
+
     fn wanted(&self, id: FileId, path: PathBuf) -> Wanted {
         Wanted { id, path, known: self.loaded[id.0 as usize].clone() }
     }

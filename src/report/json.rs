@@ -11,8 +11,7 @@ use serde::ser::{SerializeStruct, Serializer};
 use super::{Look, help_url, place, plain};
 use crate::finding::{Category, Label, Severity};
 use crate::fix::{Edit, Fix, Safety};
-use crate::model::NotRead;
-use crate::session::{Assumed, Found, Outcome};
+use crate::session::{Assumed, Found, Outcome, Unread as Gap};
 use crate::source::{Position, SourceFile, Span};
 use crate::version::Server;
 
@@ -42,10 +41,10 @@ fn document<'a>(outcome: &'a Outcome, look: Look<'_>) -> Document<'a> {
         tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
         target: Target(&outcome.targets),
         findings: outcome.findings.iter().map(|found| finding(found, look, &mut seen)).collect(),
-        not_read: outcome.not_read.iter().map(|it| unread(it, look)).collect(),
+        not_read: outcome.unread.iter().map(|it| unread(it, look)).collect(),
         not_included: outcome.not_included.iter().map(|path| place::path(path, look.base)).collect(),
         summary: Summary {
-            files: outcome.files,
+            files: outcome.files.len(),
             directives: outcome.directives,
             errors: counts.errors,
             warnings: counts.warnings,
@@ -174,7 +173,7 @@ struct Summary {
 fn finding<'a>(found: &'a Found, look: Look<'_>, seen: &mut HashMap<u64, u32>) -> Entry<'a> {
     let it = &found.finding;
     let path = path_of(found, it.span, look);
-    let server = found.server();
+    let server = found.server;
     Entry {
         rule: &it.rule,
         severity: it.severity,
@@ -201,7 +200,7 @@ fn patch<'a>(found: &'a Found, index: usize, fix: &'a Fix, look: Look<'_>) -> Pa
         title: &fix.title,
         safety: fix.safety,
         changes: &fix.changes,
-        held_back: found.held_back.as_deref().filter(|_| index == 0),
+        held_back: found.held_back.get(&index).map(String::as_str),
         edits: fix.edits.iter().map(|edit| change(found, edit, look)).collect(),
     }
 }
@@ -214,7 +213,7 @@ fn change(found: &Found, edit: &Edit, look: Look<'_>) -> Change {
     Change { path: path_of(found, edit.span, look), range: range(found.file(edit.span), edit.span), text }
 }
 
-fn unread<'a>(it: &'a NotRead, look: Look<'_>) -> Unread<'a> {
+fn unread<'a>(it: &'a Gap, look: Look<'_>) -> Unread<'a> {
     Unread { path: place::path(&it.path, look.base), reason: &it.reason }
 }
 

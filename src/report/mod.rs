@@ -3,6 +3,7 @@
 mod concise;
 mod excerpt;
 mod json;
+pub mod patch;
 mod place;
 pub mod plain;
 pub mod summary;
@@ -16,6 +17,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 
 use crate::finding::Severity;
+use crate::rule::RULES;
 use crate::session::Outcome;
 
 /// The formats.
@@ -78,5 +80,6 @@ pub fn write(format: Format, outcome: &Outcome, look: Look<'_>, out: &mut dyn Wr
 
 /// Where a rule of this program is explained; `None` for a rule of the user's.
 pub fn help_url(rule: &str) -> Option<String> {
-    Some(format!("{}/blob/main/rules/{rule}.md", env!("CARGO_PKG_REPOSITORY")))
+    let ours = RULES.binary_search_by(|known| known.id.as_ref().cmp(rule)).is_ok();
+    ours.then(|| format!("{}/blob/main/rules/{rule}.md", env!("CARGO_PKG_REPOSITORY")))
 }

@@ -1,21 +1,56 @@
-//! What a run says besides its findings: what was read, for which versions, what was left out.
+//! What a run says besides its findings: what was read and what not, for which versions, what was fixed.
+
+use std::path::Path;
 
 use super::{Look, place, plain};
-use crate::session::{Assumed, Counts, Outcome};
+use crate::finding::Severity;
+use crate::lint::rounds::Applied;
+use crate::session::{Assumed, Counts, Found, Gap, Outcome};
 
 /// More names than this are counted, not listed, unless asked for.
 const MOST_NAMES: usize = 10;
 
+/// What became of the fixes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fixes {
+    /// Nobody asked for them.
+    Offered,
+    /// They stand in a patch.
+    Printed,
+    /// They were written.
+    Written,
+}
+
 /// The notices of a run, one a line, the count of findings last.
-pub fn lines(outcome: &Outcome, look: Look<'_>, verbose: bool) -> Vec<String> {
-    let mut lines: Vec<String> = outcome
-        .not_read
-        .iter()
-        .map(|it| format!("not read: {}: {}", plain::line(&place::path(&it.path, look.base)), plain::line(&it.reason)))
-        .collect();
+pub fn lines(outcome: &Outcome, look: Look<'_>, fixes: Fixes, verbose: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    if verbose {
+        lines.extend(outcome.files.iter().map(|path| format!("read: {}", shown(path, look))));
+    }
+    lines.extend(unread(outcome, look, verbose));
     lines.extend(not_included(outcome, look, verbose));
+    if fixes != Fixes::Offered {
+        lines.extend(outcome.applied.iter().flat_map(|it| applied(it, look)));
+        lines.extend(outcome.findings.iter().filter_map(|found| held_back(found, look)));
+    }
     lines.extend(outcome.targets.iter().map(target));
-    lines.push(count(outcome));
+    lines.push(count(outcome, fixes));
+    lines
+}
+
+fn shown(path: &Path, look: Look<'_>) -> String {
+    plain::line(&place::path(path, look.base)).into_owned()
+}
+
+fn unread(outcome: &Outcome, look: Look<'_>, verbose: bool) -> Vec<String> {
+    let listed = |gap: Gap| gap != Gap::Foreign || verbose;
+    let line = |path: &Path, reason: &str| format!("not read: {}: {}", shown(path, look), plain::line(reason));
+    let lines = outcome.unread.iter().filter(|it| listed(it.gap)).map(|it| line(&it.path, &it.reason));
+    let mut lines: Vec<String> = lines.collect();
+    let counted = outcome.unread.iter().filter(|it| !listed(it.gap)).count();
+    if counted > 0 {
+        lines.push(format!("passed over: {} of other programs (-v lists them)", many(counted, "file")));
+    }
     lines
 }
 
@@ -24,14 +59,27 @@ fn not_included(outcome: &Outcome, look: Look<'_>, verbose: bool) -> Option<Stri
     if all.is_empty() {
         return None;
     }
-    let shown = if verbose { all.len() } else { all.len().min(MOST_NAMES) };
-    let names: Vec<String> =
-        all[..shown].iter().map(|path| plain::line(&place::path(path, look.base)).into_owned()).collect();
-    let more = match all.len() - shown {
+    let listed = if verbose { all.len() } else { all.len().min(MOST_NAMES) };
+    let names: Vec<String> = all[..listed].iter().map(|path| shown(path, look)).collect();
+    let more = match all.len() - listed {
         0 => String::new(),
         more => format!(" and {more} more (-v lists them)"),
     };
-    Some(format!("not included by any main file, so not checked: {}{more}; --all checks them too", names.join(", ")))
+    Some(format!("not checked, as no main file includes them: {}{more}; --all checks them too", names.join(", ")))
+}
+
+fn applied(it: &Applied, look: Look<'_>) -> Vec<String> {
+    let (path, at) = (shown(&it.path, look), it.position);
+    let mut lines = vec![format!("fixed: {path}:{}:{}: {} [{}]", at.line, at.column, plain::line(&it.title), it.rule)];
+    lines.extend(it.changes.iter().map(|change| format!("  this also changes: {}", plain::line(change))));
+    lines
+}
+
+fn held_back(found: &Found, look: Look<'_>) -> Option<String> {
+    let (reason, file) = (found.held_back.get(&0)?, found.file(found.finding.span));
+    let at = file.position(found.finding.span.start);
+    let path = shown(file.path(), look);
+    Some(format!("not fixed: {path}:{}:{}: {} [{}]", at.line, at.column, plain::line(reason), found.finding.rule))
 }
 
 fn target(target: &Assumed) -> String {
@@ -40,30 +88,38 @@ fn target(target: &Assumed) -> String {
         return format!("for {server} {versions}");
     }
     let option = server.to_ascii_lowercase();
-    format!("for {server} {versions}, the releases that could read this: state yours with --{option}")
+    format!("for {server} {versions}, the releases that could read this; name yours with --{option}")
 }
 
-fn count(outcome: &Outcome) -> String {
+fn count(outcome: &Outcome, fixes: Fixes) -> String {
     let counts = outcome.counts();
-    let read = format!("{} in {}", many(outcome.directives, "directive"), many(outcome.files, "file"));
-    let found = [(counts.errors, "error"), (counts.warnings, "warning"), (counts.infos, "info")];
-    let found: Vec<String> = found.iter().filter(|(n, _)| *n > 0).map(|&(n, word)| many(n, word)).collect();
-    if found.is_empty() {
-        return format!("no findings: {read}");
-    }
-    format!("{}{}: {read}", found.join(", "), fixable(&counts))
+    let read = format!("{} in {}", many(outcome.directives, "directive"), many(outcome.files.len(), "file"));
+    let found =
+        [(counts.errors, Severity::Error), (counts.warnings, Severity::Warning), (counts.infos, Severity::Info)];
+    let found = found.iter().filter(|(n, _)| *n > 0).map(|&(n, level)| many(n, level.as_str()));
+    let found = found.collect::<Vec<_>>().join(", ");
+    let fixed = outcome.applied.len();
+    let text = match (found.is_empty(), fixes) {
+        (true, Fixes::Offered) => "no findings".to_owned(),
+        (false, Fixes::Offered) => format!("{found}{}", fixable(&counts)),
+        (true, Fixes::Printed) => format!("{fixed} fixed by the patch, no findings left"),
+        (false, Fixes::Printed) => format!("{fixed} fixed by the patch, left: {found}"),
+        (true, Fixes::Written) => format!("{fixed} fixed, no findings left"),
+        (false, Fixes::Written) => format!("{fixed} fixed, left: {found}"),
+    };
+    format!("{text} ({read})")
 }
 
 fn fixable(counts: &Counts) -> String {
     match (counts.safe_fixes, counts.unsafe_fixes) {
         (0, 0) => String::new(),
-        (safe, 0) => format!(" ({safe} fixable with --fix)"),
-        (0, risky) => format!(" ({risky} fixable with --fix --unsafe-fixes)"),
-        (safe, risky) => format!(" ({safe} fixable with --fix, {risky} more with --unsafe-fixes)"),
+        (safe, 0) => format!(", {safe} fixable with --fix"),
+        (0, risky) => format!(", {risky} fixable with --fix --unsafe-fixes"),
+        (safe, risky) => format!(", {safe} fixable with --fix and {risky} more with --unsafe-fixes"),
     }
 }
 
 /// `1 file`, `2 files`.
-pub(super) fn many(count: usize, word: &str) -> String {
+fn many(count: usize, word: &str) -> String {
     if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }

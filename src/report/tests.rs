@@ -3,8 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::finding::{Category, Finding, Label};
 use crate::fix::{Edit, Fix};
-use crate::model::NotRead;
-use crate::session::{Assumed, Found};
+use crate::session::{Assumed, Found, Gap, Unread};
 use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::version::{Server, VersionSet};
 
@@ -22,7 +21,7 @@ impl Case {
         }
         let span = find(&sources, 0, place);
         let finding = Finding {
-            rule: "nginx/bare-proxy-pass".into(),
+            rule: "nginx/syntax".into(),
             severity: Severity::Warning,
             category: Category::Performance,
             message: "every request opens a connection to `127.0.0.1:8080`".to_owned(),
@@ -42,8 +41,13 @@ impl Case {
     }
 
     fn outcome(self) -> Outcome {
-        let files = self.sources.iter().len();
-        let found = Found { finding: self.finding, sources: Arc::new(self.sources), held_back: None };
+        let files = self.sources.iter().map(|(_, file)| file.path().to_owned()).collect();
+        let found = Found {
+            finding: self.finding,
+            server: Server::Nginx,
+            sources: Arc::new(self.sources),
+            held_back: Default::default(),
+        };
         let versions = VersionSet::parse(">=1.18.0").unwrap();
         let targets = vec![Assumed { server: Server::Nginx, versions, stated: false }];
         Outcome { findings: vec![found], targets, files, directives: 9, ..Outcome::default() }
@@ -80,7 +84,7 @@ fn related_places_of_other_files_are_shown_behind_the_finding() {
     assert_eq!(
         render(Format::Text, &outcome),
         "\
-warning[nginx/bare-proxy-pass]
+warning[nginx/syntax]
 
   ⚠ every request opens a connection to `127.0.0.1:8080`
    ╭─[conf.d/site.conf:3:9]
@@ -103,7 +107,7 @@ warning[nginx/bare-proxy-pass]
   note: the backend must speak HTTP/1.1
   fix: pass to an upstream (unsafe: --fix --unsafe-fixes)
   changes: the backend sees `Host: app`
-  more: proxylint explain nginx/bare-proxy-pass
+  more: proxylint explain nginx/syntax
 
 "
     );
@@ -174,7 +178,7 @@ fn concise_is_one_line_each() {
     let case = Case::new(&[("/srv/conf.d/../site.conf", SITE)], b"proxy_pass");
     assert_eq!(
         render(Format::Concise, &case.outcome()),
-        "site.conf:3:9: warning[nginx/bare-proxy-pass] every request opens a connection to `127.0.0.1:8080`\n"
+        "site.conf:3:9: warning[nginx/syntax] every request opens a connection to `127.0.0.1:8080`\n"
     );
 }
 
@@ -185,8 +189,8 @@ fn json_has_the_documented_fields() {
     let place = outcome.findings[0].finding.span;
     let edits = vec![Edit::replace(place, "grpc_pass"), Edit::insert_after(place, &b"\xff"[..])];
     outcome.findings[0].finding.fixes = vec![Fix::risky("do it", edits, "the Host header")];
-    outcome.findings[0].held_back = Some("unsafe".to_owned());
-    outcome.not_read = vec![NotRead { path: "x.conf".into(), reason: "permission denied".to_owned() }];
+    outcome.findings[0].held_back = [(0, "unsafe".to_owned())].into();
+    outcome.unread = vec![Unread { path: "x.conf".into(), reason: "permission denied".to_owned(), gap: Gap::Failed }];
     outcome.not_included = vec!["sites-available/old".into()];
     let json: serde_json::Value = serde_json::from_str(&render(Format::Json, &outcome)).unwrap();
     let fingerprint = json["findings"][0]["fingerprint"].as_str().unwrap();
@@ -200,7 +204,7 @@ fn json_has_the_documented_fields() {
             "tool": { "name": "proxylint", "version": env!("CARGO_PKG_VERSION") },
             "target": { "nginx": "1.18.0 - 1.31.9", "stated": false },
             "findings": [{
-                "rule": "nginx/bare-proxy-pass", "severity": "warning", "category": "performance",
+                "rule": "nginx/syntax", "severity": "warning", "category": "performance",
                 "message": "every request opens a connection to `127.0.0.1:8080`",
                 "path": "/etc/site.conf", "range": here, "versions": "all", "fingerprint": fingerprint,
                 "labels": [{
@@ -215,7 +219,7 @@ fn json_has_the_documented_fields() {
                           "text_base64": "/w==" },
                     ],
                 }],
-                "help": "https://github.com/proxylint/proxylint/blob/main/rules/nginx/bare-proxy-pass.md",
+                "help": "https://github.com/proxylint/proxylint/blob/main/rules/nginx/syntax.md",
             }],
             "not_read": [{ "path": "x.conf", "reason": "permission denied" }],
             "not_included": ["sites-available/old"],

@@ -44,7 +44,7 @@ fn advice(found: &Found) -> Vec<(&'static str, String)> {
     let finding = &found.finding;
     let mut lines = Vec::new();
     if let Some(versions) = &finding.versions {
-        let server = found.server();
+        let server = found.server;
         lines.push(("true on", format!("{} {}", server.name(), versions.describe(server))));
     }
     if let Some(note) = &finding.note {
@@ -54,7 +54,7 @@ fn advice(found: &Found) -> Vec<(&'static str, String)> {
         lines.push(("fix", describe(fix)));
         lines.extend(fix.changes.iter().map(|change| ("changes", change.clone())));
     }
-    if let Some(reason) = &found.held_back {
+    if let Some(reason) = found.held_back.get(&0) {
         lines.push(("held back", reason.clone()));
     }
     lines.push(("more", format!("proxylint explain {}", finding.rule)));

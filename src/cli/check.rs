@@ -1,0 +1,268 @@
+//! `proxylint check`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{ArgAction, ValueEnum};
+
+use super::terminal::Terminal;
+use super::{Exit, Trouble, patch};
+use crate::checks::Settings;
+use crate::files::{Disk, Files, Kind};
+use crate::finding::Severity;
+use crate::fix::Safety;
+use crate::model::include::PathMap;
+use crate::report::summary::{self, Fixes};
+use crate::report::{self, Format};
+use crate::rule::set::RuleSet;
+use crate::session::{self, Outcome, Request};
+use crate::target::{Target, Versions};
+use crate::version::Server;
+
+const EXAMPLES: &str = "\
+Examples:
+  proxylint check                                  what lies here
+  proxylint check /etc/nginx                       nginx.conf with all that it includes
+  proxylint check --nginx 1.24 nginx.conf          for the nginx that will read it
+  proxylint check --nginx \">=1.22, <1.30\" site.conf
+  proxylint check --map /etc/nginx=deploy/nginx deploy/nginx/nginx.conf
+  proxylint check --diff nginx.conf | git apply    take over the safe fixes
+  proxylint check --fix --unsafe-fixes nginx.conf
+
+Exit status:
+  0  nothing found at or above --fail-on, and with --diff nothing to fix
+  1  findings remain, or there is a patch
+  2  arguments are wrong, or something could not be read, checked or written";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Files and folders
+    #[arg(default_value = ".", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// The nginx that will read it: 1.24 (the branch), 1.24.0, ">=1.22, <1.30", debian-12, ubuntu-24.04
+    #[arg(long, value_name = "VERSION", help_heading = "Target")]
+    nginx: Option<String>,
+    /// The Caddy that will read it, written alike
+    #[arg(long, value_name = "VERSION", help_heading = "Target")]
+    caddy: Option<String>,
+    /// Most requests at once to one backend
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Target")]
+    peak_concurrency: Option<u32>,
+
+    /// Where a folder of the server lies here: /etc/nginx=deploy/nginx
+    #[arg(long, value_name = "FROM=TO", help_heading = "Input")]
+    map: Vec<Map>,
+    /// Also check files of a folder that no main file includes
+    #[arg(long, help_heading = "Input")]
+    all: bool,
+    /// The language of the named files, where it cannot be told
+    #[arg(long, value_name = "LANGUAGE", help_heading = "Input")]
+    lang: Option<Lang>,
+
+    /// Only these rules: names, `nginx`, `caddy`, categories or `all`
+    #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Rules")]
+    select: Vec<String>,
+    /// Not these rules
+    #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Rules")]
+    ignore: Vec<String>,
+    /// A folder with rules of your own
+    #[arg(long, value_name = "DIR", help_heading = "Rules")]
+    rules: Vec<PathBuf>,
+
+    /// Write the fixes that change nothing but the fault
+    #[arg(long, help_heading = "Fixes")]
+    fix: bool,
+    /// With --fix or --diff: also fixes that change something else, which they name
+    #[arg(long, help_heading = "Fixes")]
+    unsafe_fixes: bool,
+    /// Print what --fix would write as a patch, and write nothing
+    #[arg(long, conflicts_with = "format", help_heading = "Fixes")]
+    diff: bool,
+
+    /// How findings are printed
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t, help_heading = "Output")]
+    format: OutputFormat,
+    /// Leave out findings below this
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = Level::Info, help_heading = "Output")]
+    min_severity: Level,
+    /// Exit with 1 for findings from this level on
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = Level::Warning, help_heading = "Output")]
+    fail_on: Level,
+    /// Exit with 0 when there are findings
+    #[arg(long, help_heading = "Output")]
+    exit_zero: bool,
+    /// No notices, only findings and errors
+    #[arg(long, short, conflicts_with = "verbose", help_heading = "Output")]
+    quiet: bool,
+    /// Say more: every file read and every file passed over
+    #[arg(long, short, action = ArgAction::SetTrue, help_heading = "Output")]
+    verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Lang {
+    Nginx,
+    Caddy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum OutputFormat {
+    /// For people: the place, what happens there, what to do
+    #[default]
+    Text,
+    /// One line each: path:line:column
+    Concise,
+    /// One document
+    Json,
+}
+
+impl Lang {
+    fn server(self) -> Server {
+        match self {
+            Self::Nginx => Server::Nginx,
+            Self::Caddy => Server::Caddy,
+        }
+    }
+}
+
+impl Level {
+    fn severity(self) -> Severity {
+        match self {
+            Self::Info => Severity::Info,
+            Self::Warning => Severity::Warning,
+            Self::Error => Severity::Error,
+        }
+    }
+}
+
+impl OutputFormat {
+    fn format(self) -> Format {
+        match self {
+            Self::Text => Format::Text,
+            Self::Concise => Format::Concise,
+            Self::Json => Format::Json,
+        }
+    }
+}
+
+/// `FROM=TO` of `--map`.
+#[derive(Debug, Clone)]
+struct Map {
+    from: PathBuf,
+    to: PathBuf,
+}
+
+impl FromStr for Map {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let example = "write the server's folder, `=`, and the folder here: /etc/nginx=deploy/nginx";
+        match text.split_once('=') {
+            Some((from, to)) if !from.is_empty() && !to.is_empty() => {
+                if !from.starts_with('/') {
+                    return Err(format!("the server's folder `{from}` does not begin with `/`; {example}"));
+                }
+                Ok(Self { from: from.into(), to: to.into() })
+            }
+            _ => Err(example.to_owned()),
+        }
+    }
+}
+
+pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Trouble> {
+    let request = request(args)?;
+    let outcome = session::run(&Disk, &request).map_err(several)?;
+    let fixes = match (args.diff, args.fix) {
+        (true, _) => Fixes::Printed,
+        (false, true) => Fixes::Written,
+        (false, false) => Fixes::Offered,
+    };
+    match fixes {
+        Fixes::Printed => patch::print(&outcome, terminal)?,
+        Fixes::Written => patch::write(&outcome)?,
+        Fixes::Offered => {}
+    }
+    let look = terminal.look();
+    if fixes != Fixes::Printed {
+        terminal.out(|out| report::write(args.format.format(), &outcome, look, out))?;
+    }
+    if !args.quiet {
+        let lines = summary::lines(&outcome, look, fixes, args.verbose);
+        lines.iter().for_each(|line| terminal.notice(line));
+    }
+    if fixes == Fixes::Written && !args.quiet {
+        patch::commands(&outcome).iter().for_each(|line| terminal.notice(line));
+    }
+    if request.fixes.is_some() && !outcome.is_complete() {
+        return Err(Trouble::new("nothing was fixed, as not everything could be read").help(READ_ALL));
+    }
+    Ok(exit(args, &outcome))
+}
+
+const READ_ALL: &str = "see to it that the files named above can be read, or check without fixing";
+
+/// 2 beats 1 beats 0.
+fn exit(args: &Args, outcome: &Outcome) -> Exit {
+    let findings = outcome.reaches(args.fail_on.severity()) || (args.diff && !outcome.changed.is_empty());
+    if outcome.bug || !outcome.is_complete() {
+        Exit::Broken
+    } else if findings && !args.exit_zero {
+        Exit::Findings
+    } else {
+        Exit::Clean
+    }
+}
+
+fn request(args: &Args) -> Result<Request, Trouble> {
+    let mut rules = RuleSet::builtin();
+    for folder in &args.rules {
+        rules.add_folder(&Disk, folder).map_err(|error| Trouble::new(error.to_string()))?;
+    }
+    rules.select(&args.select, &args.ignore).map_err(|error| Trouble::new(error.to_string()))?;
+    let mut target = Target::assumed();
+    for (server, text) in [(Server::Nginx, &args.nginx), (Server::Caddy, &args.caddy)] {
+        if let Some(text) = text {
+            let versions = Versions::parse(server, text).map_err(|error| Trouble::new(error.to_string()))?;
+            target.set(server, versions);
+        }
+    }
+    let wanted = if args.unsafe_fixes { Safety::Unsafe } else { Safety::Safe };
+    Ok(Request {
+        paths: args.paths.clone(),
+        lang: args.lang.map(Lang::server),
+        all: args.all,
+        maps: maps(&args.map)?,
+        target,
+        rules,
+        settings: Settings { peak_concurrency: args.peak_concurrency },
+        least: args.min_severity.severity(),
+        fixes: (args.fix || args.diff).then_some(wanted),
+    })
+}
+
+fn maps(pairs: &[Map]) -> Result<PathMap, Trouble> {
+    let mut maps = PathMap::default();
+    for Map { from, to } in pairs {
+        if Disk.kind(to) != Kind::Folder {
+            let message = format!("`--map {}={}`: there is no folder `{1}`", from.display(), to.display());
+            return Err(Trouble::new(message).help("name the folder here that the server has under the first name"));
+        }
+        maps.add(from, to);
+    }
+    Ok(maps)
+}
+
+fn several(errors: Vec<session::Error>) -> Trouble {
+    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let help = errors.first().map(session::Error::help);
+    Trouble { message: lines.join("\n"), help }
+}

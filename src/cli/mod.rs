@@ -1,0 +1,109 @@
+//! The command line: the only part that prints.
+
+mod check;
+mod patch;
+mod terminal;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use terminal::Terminal;
+
+/// What a run of the program came to. Worse is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// Nothing to complain about.
+    Clean = 0,
+    /// Findings remain.
+    Findings = 1,
+    /// Arguments are wrong, or something could not be read or done.
+    Broken = 2,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why the program cannot do what it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Trouble {
+    /// What is wrong, naming file and line where there are any.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Trouble {
+    /// Something is wrong, and the message says all of it.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), help: None }
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  proxylint check /etc/nginx                a folder: its main files with all that they include
+  proxylint check --nginx 1.24 nginx.conf   for the nginx that will read it
+  proxylint check --diff nginx.conf         the patch, for `git apply` or `patch -p1`
+  proxylint check --fix nginx.conf          write the safe fixes";
+
+/// A linter for nginx.conf and Caddyfile whose fixes know which server version will read the file.
+#[derive(Debug, Parser)]
+#[command(name = "proxylint", version, after_help = EXAMPLES, arg_required_else_help = true, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// When to use colours; `auto` heeds NO_COLOR and FORCE_COLOR.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: Color,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Check configurations, and mend them.
+    Check(check::Args),
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Color {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Also in files and pipes.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// Runs the program with these arguments, its own name first.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nobody may be there to read it.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Broken } else { Exit::Clean };
+        }
+    };
+    let terminal = Terminal::new(cli.color);
+    let done = match cli.command {
+        Command::Check(args) => check::run(&args, &terminal),
+    };
+    done.unwrap_or_else(|trouble| {
+        terminal.trouble(&trouble);
+        Exit::Broken
+    })
+}

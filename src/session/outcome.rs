@@ -1,0 +1,205 @@
+//! What a run says, in no format.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::finding::{Finding, Severity};
+use crate::fix::{Fix, Safety};
+use crate::lint::rounds::{self, Applied, Changed, Checked};
+use crate::model::NotRead;
+use crate::source::{SourceFile, Sources, Span};
+use crate::version::{Server, VersionSet};
+
+/// What a run says, in no format.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// The findings, sorted by path and place; after fixes, those that remain.
+    pub findings: Vec<Found>,
+    /// The versions that the findings are about, one entry for each server that was met.
+    pub targets: Vec<Assumed>,
+    /// What was not read.
+    pub unread: Vec<Unread>,
+    /// Recognised files that no main file reads, sorted.
+    pub not_included: Vec<PathBuf>,
+    /// The files that configurations begin with.
+    pub mains: Vec<(Server, PathBuf)>,
+    /// Canonical paths of the files that were read.
+    pub files: BTreeSet<PathBuf>,
+    /// Number of directives, each place of inclusion counted.
+    pub directives: usize,
+    /// What the files become.
+    pub changed: Vec<Changed>,
+    /// The fixes that make it so.
+    pub applied: Vec<Applied>,
+    /// Whether a fix went wrong by a fault of this program.
+    pub bug: bool,
+}
+
+/// A finding and the files that its spans lie in.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// What a rule says.
+    pub finding: Finding,
+    /// Whose configuration it is about.
+    pub server: Server,
+    /// The files of its configuration.
+    pub sources: Arc<Sources>,
+    /// Why fixes were not applied, by their index, where that was tried.
+    pub held_back: BTreeMap<usize, String>,
+}
+
+/// The versions of one server that a run was about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assumed {
+    /// Whose.
+    pub server: Server,
+    /// Which.
+    pub versions: VersionSet,
+    /// Whether the user stated them.
+    pub stated: bool,
+}
+
+/// Something that was not read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unread {
+    /// Its path.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+    /// What kind of reason it is.
+    pub gap: Gap,
+}
+
+/// Why something was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gap {
+    /// It should have been, and could not be: what was not found there is unknown.
+    Failed,
+    /// It is a template.
+    Template,
+    /// It is in a form that is not read.
+    Other,
+    /// It is neither server's.
+    Foreign,
+}
+
+/// How many findings there are of each kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Findings of severity error.
+    pub errors: usize,
+    /// Findings of severity warning.
+    pub warnings: usize,
+    /// Findings of severity info.
+    pub infos: usize,
+    /// Findings whose first fix is safe.
+    pub safe_fixes: usize,
+    /// Findings whose first fix is unsafe.
+    pub unsafe_fixes: usize,
+}
+
+impl Outcome {
+    /// What the rounds came to. `paths` are the canonical ones of the files of a configuration, by
+    /// their ids.
+    pub(super) fn new(done: rounds::Outcome, paths: impl Fn(usize) -> Vec<PathBuf>) -> Self {
+        let mut outcome = Self { bug: done.bug(), ..Self::default() };
+        let mut held: HashMap<(usize, usize), BTreeMap<usize, String>> = HashMap::new();
+        for it in &done.held {
+            held.entry((it.model, it.finding)).or_default().insert(it.fix, it.reason.to_string());
+        }
+        let mut seen = HashSet::new();
+        for (number, it) in done.checked.iter().enumerate() {
+            let paths = paths(number);
+            outcome.add_files(it, &paths);
+            let sources = Arc::new(it.model.sources().clone());
+            for (index, finding) in it.findings.iter().enumerate() {
+                let Span { file, start, end } = finding.span;
+                // A file that several configurations read has one finding.
+                if !seen.insert((finding.rule.clone(), paths[file.0 as usize].clone(), start, end)) {
+                    continue;
+                }
+                let held_back = held.remove(&(number, index)).unwrap_or_default();
+                let (finding, server) = (finding.clone(), it.model.server());
+                outcome.findings.push(Found { finding, server, sources: sources.clone(), held_back });
+            }
+        }
+        outcome.findings.sort_by(|a, b| a.place().cmp(&b.place()));
+        outcome.changed = done.changed;
+        outcome.applied = done.applied;
+        outcome
+    }
+
+    fn add_files(&mut self, it: &Checked, paths: &[PathBuf]) {
+        let model = &it.model;
+        let missed: HashSet<&Path> = model.not_read().iter().map(|missed| missed.path.as_path()).collect();
+        let read = model.sources().iter().zip(paths).filter(|((_, file), _)| !missed.contains(file.path()));
+        self.files.extend(read.map(|(_, path)| path.clone()));
+        self.directives += model.len();
+        self.mains.push((model.server(), model.sources().get(model.main()).path().to_owned()));
+        let gap = |it: &NotRead| Unread { path: it.path.clone(), reason: it.reason.clone(), gap: Gap::Failed };
+        self.unread.extend(model.not_read().iter().map(gap));
+        match self.targets.iter_mut().find(|target| target.server == model.server()) {
+            Some(target) => target.versions = target.versions.union(&it.target),
+            None => {
+                let (server, versions) = (model.server(), it.target.clone());
+                self.targets.push(Assumed { server, versions, stated: it.stated });
+            }
+        }
+    }
+
+    /// Adds what was passed over before any configuration was read.
+    pub(super) fn add_gaps(&mut self, unread: Vec<Unread>, not_included: Vec<PathBuf>) {
+        self.unread.extend(unread);
+        self.unread.sort_unstable();
+        self.unread.dedup();
+        self.not_included.extend(not_included);
+        self.not_included.sort_unstable();
+        self.not_included.dedup();
+    }
+
+    /// Counts the findings.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for found in &self.findings {
+            match found.finding.severity {
+                Severity::Error => counts.errors += 1,
+                Severity::Warning => counts.warnings += 1,
+                Severity::Info => counts.infos += 1,
+            }
+            match found.fix().map(|fix| fix.safety) {
+                Some(Safety::Safe) => counts.safe_fixes += 1,
+                Some(Safety::Unsafe) => counts.unsafe_fixes += 1,
+                None => {}
+            }
+        }
+        counts
+    }
+
+    /// Whether all was read that should have been.
+    pub fn is_complete(&self) -> bool {
+        self.unread.iter().all(|it| it.gap != Gap::Failed)
+    }
+
+    /// Whether a finding is at least that bad.
+    pub fn reaches(&self, level: Severity) -> bool {
+        self.findings.iter().any(|found| found.finding.severity >= level)
+    }
+}
+
+impl Found {
+    /// The file of a span of this finding.
+    pub fn file(&self, span: Span) -> &SourceFile {
+        self.sources.get(span.file)
+    }
+
+    /// The fix that `--fix` takes.
+    pub fn fix(&self) -> Option<&Fix> {
+        self.finding.fixes.first()
+    }
+
+    fn place(&self) -> (&Path, u32, u32, &str, &str) {
+        let Finding { span, rule, message, .. } = &self.finding;
+        (self.file(*span).path(), span.start, span.end, rule, message)
+    }
+}
