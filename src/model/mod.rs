@@ -462,7 +462,12 @@ impl<'m> Level<'m> {
 
     /// The directives of that name on it, in reading order.
     pub fn own(self, name: &str) -> Own<'m> {
-        Own { model: self.model, lines: self.model.index().own(self.block, name.as_bytes()).iter() }
+        self.own_bytes(name.as_bytes())
+    }
+
+    /// The directives of that name on it, in reading order.
+    pub fn own_bytes(self, name: &[u8]) -> Own<'m> {
+        Own { model: self.model, lines: self.model.index().own(self.block, name).iter() }
     }
 
     /// The nearest level outward, itself included, that has lines of that name: their lines are in

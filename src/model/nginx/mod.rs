@@ -1,6 +1,7 @@
 //! nginx's view of a model: contexts, upstreams, which location passes to which backend.
 
 mod accepted;
+pub mod effect;
 mod pass;
 mod values;
 
@@ -21,6 +22,7 @@ pub struct View {
     /// Lower-case name of an `upstream` block of `http` to its index in `upstreams`.
     by_name: HashMap<Box<[u8]>, usize>,
     passes: std::sync::OnceLock<Vec<Pass>>,
+    mentions_proxy_host: std::sync::OnceLock<bool>,
 }
 
 impl View {
@@ -30,6 +32,7 @@ impl View {
             upstreams: Vec::new(),
             by_name: HashMap::new(),
             passes: Default::default(),
+            mentions_proxy_host: Default::default(),
         };
         for node in model.named("upstream").filter(|node| view.contexts[node.id().0 as usize] == Context::Http) {
             let name = node.value(0).unwrap_or_default().to_ascii_lowercase().into_boxed_slice();
@@ -68,6 +71,26 @@ impl View {
     /// Every `proxy_pass` and its kin in `http`, with where it leads.
     pub fn passes(&self, model: &Model) -> &[Pass] {
         self.passes.get_or_init(|| pass::all(model, self))
+    }
+
+    /// The pass that a directive is, if it is one.
+    pub fn pass(&self, model: &Model, node: NodeId) -> Option<&Pass> {
+        let passes = self.passes(model);
+        passes.binary_search_by_key(&node, |pass| pass.node).ok().map(|at| &passes[at])
+    }
+
+    /// Whether `$proxy_host` or `$proxy_port` is used outside the directives that speak to the backend:
+    /// in a log format, a map, a header for the client.
+    pub(crate) fn mentions_proxy_host(&self, model: &Model) -> bool {
+        *self.mentions_proxy_host.get_or_init(|| {
+            let mentioned =
+                |text: &[u8]| memchr::memmem::find(text, b"proxy_host").or(memchr::memmem::find(text, b"proxy_port"));
+            let anywhere = model.sources().iter().any(|(_, file)| mentioned(file.bytes()).is_some());
+            let elsewhere = |node: Node<'_>| {
+                !node.name().starts_with(b"proxy_") && node.args().any(|word| mentioned(word.value()).is_some())
+            };
+            anywhere && model.nodes().any(elsewhere)
+        })
     }
 }
 

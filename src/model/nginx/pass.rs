@@ -22,7 +22,8 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    const ALL: [Self; 6] = [Self::Http, Self::Grpc, Self::Fastcgi, Self::Memcached, Self::Uwsgi, Self::Scgi];
+    /// Every protocol.
+    pub const ALL: [Self; 6] = [Self::Http, Self::Grpc, Self::Fastcgi, Self::Memcached, Self::Uwsgi, Self::Scgi];
 
     /// The directive.
     pub fn directive(self) -> &'static str {
