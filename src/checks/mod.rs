@@ -139,7 +139,7 @@ pub struct Check {
 }
 
 /// Every check.
-pub static CHECKS: &[&Check] = &[&nginx::problems::SYNTAX, &nginx::problems::INCLUDE];
+pub static CHECKS: &[&Check] = &[&nginx::problems::SYNTAX, &nginx::problems::INCLUDE, &nginx::upstream_reuse::CHECK];
 
 /// The check of that name.
 pub fn find(name: &str) -> Option<&'static Check> {

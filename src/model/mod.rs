@@ -4,6 +4,7 @@
 
 pub mod caddy;
 pub mod include;
+pub mod layout;
 pub mod nginx;
 
 use std::collections::HashMap;
@@ -172,6 +173,12 @@ impl Model {
     /// Files that exist, would be read by the server, and could not be read here.
     pub fn not_read(&self) -> &[NotRead] {
         &self.not_read
+    }
+
+    /// Whether everything that the server would read was read: no file is missing or unreadable, and
+    /// reading began with a main file.
+    pub fn is_closed(&self) -> bool {
+        self.not_read.is_empty() && self.problems.is_empty() && self.root == nginx::Context::Main
     }
 
     /// The trees, in no particular relation to files.

@@ -1,3 +1,4 @@
 //! Checks of nginx configurations.
 
 pub mod problems;
+pub mod upstream_reuse;

@@ -1,0 +1,293 @@
+//! The edits of one location: what it lacks for reuse, and what a move into an upstream would change.
+
+use super::patch::{Moved, PROXY_VARIABLES, Patch, Patcher, Refusal, mentions_proxy_host};
+use super::verdict::{Close, Connection, connection, sets};
+use crate::fix::Edit;
+use crate::model::nginx::{Pass, Protocol, Scheme};
+use crate::model::{Level, Node, layout};
+use crate::source::Span;
+
+/// One location on its way to the complete form.
+pub(super) struct Location<'a, 'm> {
+    patcher: &'a Patcher<'m>,
+    pass: &'a Pass,
+    group: &'a [&'a Pass],
+    moved: Option<&'a Moved<'a>>,
+    node: Node<'m>,
+    /// The `location` block: where its settings go. The pass may stand in an `if` inside.
+    home: Node<'m>,
+}
+
+impl<'a, 'm> Location<'a, 'm> {
+    pub(super) fn new(
+        patcher: &'a Patcher<'m>,
+        pass: &'a Pass,
+        group: &'a [&'a Pass],
+        moved: Option<&'a Moved<'a>>,
+    ) -> Result<Self, Refusal> {
+        let node = patcher.model.node(pass.node);
+        let home = node.ancestors().find(|node| node.is("location"));
+        let home = home.ok_or("the `location` block around it is not in the files that were read")?;
+        let location = Self { patcher, pass, group, moved, node, home };
+        if location.shares_home_with_strangers() {
+            return Err(
+                "another pass in the same location, or in one nested in it, would get these settings too".to_owned()
+            );
+        }
+        Ok(location)
+    }
+
+    /// Whether a pass of the same module that is not being fixed stands in the same location block, or
+    /// in one nested in it, which inherits.
+    fn shares_home_with_strangers(&self) -> bool {
+        let inside = |pass: &&Pass| self.patcher.model.node(pass.node).ancestors().any(|node| node == self.home);
+        let mut passes = self.patcher.passes.iter().filter(|pass| pass.protocol == self.pass.protocol);
+        passes.any(|pass| inside(&pass) && !self.group.iter().any(|member| member.node == pass.node))
+    }
+
+    fn level(&self) -> Level<'m> {
+        self.home.inside()
+    }
+
+    pub(super) fn edits(&self, patch: &mut Patch) -> Result<Vec<Edit>, Refusal> {
+        let mut edits = Vec::new();
+        if let Some(moved) = self.moved {
+            edits.extend(self.pass_text(moved)?);
+        }
+        let mut lines: Vec<Vec<u8>> = Vec::new();
+        match self.pass.protocol {
+            Protocol::Http => {
+                self.http_version(patch, &mut edits, &mut lines);
+                self.headers(&mut edits, &mut lines);
+                if let Some(moved) = self.moved.filter(|moved| !moved.keeps_name()) {
+                    self.tls_name(moved, &mut lines);
+                    self.redirects(patch, &mut edits, &mut lines);
+                    self.cache_key(patch, moved, &mut edits, &mut lines);
+                }
+            }
+            Protocol::Grpc => {
+                if let Some(moved) = self.moved.filter(|moved| !moved.keeps_name()) {
+                    patch.change(format!(
+                        "the backend sees the authority `{}` instead of `{}`, unless `grpc_set_header Host` says otherwise",
+                        String::from_utf8_lossy(&moved.name),
+                        String::from_utf8_lossy(&moved.address.proxy_host())
+                    ));
+                }
+            }
+            _ => {}
+        }
+        if !lines.is_empty() {
+            edits.push(self.insertion(&lines));
+        }
+        Ok(edits)
+    }
+
+    /// Behind the pass, or in front of the `if` that holds it.
+    fn insertion(&self, lines: &[Vec<u8>]) -> Edit {
+        match self.node.ancestors().take_while(|node| *node != self.home).last() {
+            Some(outermost) => layout::in_front(outermost, lines),
+            None => layout::beside(self.node, lines),
+        }
+    }
+
+    /// Names the upstream in place of host and port.
+    fn pass_text(&self, moved: &Moved<'_>) -> Result<Option<Edit>, Refusal> {
+        let word = self.node.arg(0).ok_or("the pass has no argument")?;
+        let address = moved.address;
+        let mut old = address.host.clone();
+        let raw = word.raw();
+        let scheme_end = memchr::memmem::find(raw, b"://").map_or(0, |at| at + 3);
+        if let Some(colon) = address.port.and_then(|_| raw[scheme_end..].get(old.len())) {
+            old.push(*colon);
+            old.extend(raw[scheme_end + old.len()..].iter().take_while(|b| b.is_ascii_digit()));
+        }
+        if !raw[scheme_end..].starts_with(&old) {
+            return Err("the address is written in a form that is not edited by machine".to_owned());
+        }
+        if old == moved.name {
+            return Ok(None);
+        }
+        let start = word.span().start + scheme_end as u32;
+        let span = Span { start, end: start + old.len() as u32, ..word.span() };
+        Ok(Some(Edit::replace(span, moved.name.clone())))
+    }
+
+    fn http_version(&self, patch: &mut Patch, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) {
+        let line = self.level().setting("proxy_http_version");
+        let written = line.and_then(|line| line.arg(0));
+        match written {
+            Some(word) if word.is("1.0") => match line.filter(|line| line.level() == self.level()) {
+                Some(_) => edits.push(Edit::replace(word.span(), "1.1")),
+                None => lines.push(b"proxy_http_version 1.1;".to_vec()),
+            },
+            Some(_) => return,
+            None if self.patcher.facts.iter().any(|facts| facts.http_version != "1.1") => {
+                lines.push(b"proxy_http_version 1.1;".to_vec());
+            }
+            None => return,
+        }
+        if self.level().value("proxy_request_buffering") == Some(b"off") {
+            patch.change(
+                "chunked request bodies reach the backend in chunks, since `proxy_request_buffering` is off".to_owned(),
+            );
+        }
+    }
+
+    /// The request headers: an empty `Connection`, the `Host` that the backend saw before, and
+    /// whatever an outer level gave, which the first own line would cut off.
+    fn headers(&self, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) {
+        let level = self.level();
+        let mut new: Vec<Vec<u8>> = Vec::new();
+        let connections: Vec<_> = self.patcher.facts.iter().map(|facts| connection(level, facts)).collect();
+        let written = |connection: &Connection| matches!(connection, Connection::Close(Close::Written(_)));
+        if connections.contains(&Connection::Close(Close::Default)) {
+            new.push(b"proxy_set_header Connection \"\";".to_vec());
+        }
+        let deciding = level.deciding("proxy_set_header");
+        let in_effect: Vec<Node<'m>> = level.in_effect("proxy_set_header").collect();
+        let moved = self.moved.filter(|moved| !moved.keeps_name());
+        if let Some(moved) = moved
+            && !in_effect.iter().any(|line| sets(*line, b"host"))
+        {
+            let host = moved.address.proxy_host();
+            new.push([b"proxy_set_header Host ", &host[..], b";"].concat());
+        }
+        let changed = |line: &Node<'m>| {
+            if connections.iter().any(written) && sets(*line, b"connection") {
+                Some(b"\"\"".to_vec())
+            } else {
+                written_out(line.arg(1)?.raw(), moved?)
+            }
+        };
+        if deciding == Some(level) {
+            for line in &in_effect {
+                if let (Some(word), Some(text)) = (line.arg(1), changed(line)) {
+                    edits.push(Edit::replace(word.span(), text));
+                }
+            }
+            lines.extend(new);
+            return;
+        }
+        let replaced = in_effect.iter().any(|line| changed(line).is_some());
+        if new.is_empty() && !replaced {
+            return;
+        }
+        if let Some(outer) = deciding
+            && !replaced
+            && new.len() == 1
+            && new[0].ends_with(b"Connection \"\";")
+            && self.all_heirs_are_fixed(outer)
+            && let Some(last) = in_effect.last()
+        {
+            edits.push(layout::beside(*last, &new));
+            return;
+        }
+        for line in &in_effect {
+            let words: Vec<&[u8]> = line.words().map(crate::model::Word::raw).collect();
+            let text = match (changed(line), words.as_slice()) {
+                (Some(text), [name, header, ..]) => [*name, b" ", *header, b" ", &text[..], b";"].concat(),
+                _ => [&words.join(&b' ')[..], b";"].concat(),
+            };
+            lines.push(text);
+        }
+        lines.extend(new);
+    }
+
+    /// Whether everything that takes its request headers from that level is being fixed too.
+    fn all_heirs_are_fixed(&self, outer: Level<'m>) -> bool {
+        let passes = self.patcher.passes.iter().filter(|pass| pass.protocol == Protocol::Http);
+        let mut heirs = passes.filter(|pass| {
+            let level = self.patcher.model.node(pass.node).level();
+            level.deciding("proxy_set_header") == Some(outer)
+        });
+        heirs.all(|pass| self.group.iter().any(|member| member.node == pass.node))
+    }
+
+    /// The name that the backend's certificate is asked for and checked against.
+    fn tls_name(&self, moved: &Moved<'_>, lines: &mut Vec<Vec<u8>>) {
+        let level = self.level();
+        let on = |name| level.value(name) == Some(b"on");
+        let named = level.value("proxy_ssl_name").is_some_and(|name| name != b"$proxy_host");
+        if moved.address.scheme == Scheme::Tls && !named && (on("proxy_ssl_server_name") || on("proxy_ssl_verify")) {
+            lines.push([b"proxy_ssl_name ", &moved.address.host[..], b";"].concat());
+        }
+    }
+
+    /// `proxy_redirect default` rewrites the text of the pass, so that text is written out.
+    fn redirects(&self, patch: &mut Patch, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) {
+        let Some(uri) = &self.pass.uri else { return };
+        let in_effect: Vec<_> = self.level().in_effect("proxy_redirect").collect();
+        let default = in_effect.iter().find(|line| line.value(0) == Some(b"default"));
+        if !in_effect.is_empty() && default.is_none() {
+            return;
+        }
+        let Some(word) = self.node.arg(0) else { return };
+        let url = word.value();
+        let (from, to) =
+            if uri.is_empty() { ([url, b"/"].concat(), b"/".to_vec()) } else { (url.to_vec(), self.prefix().to_vec()) };
+        if to.is_empty()
+            || [&from[..], &to[..]]
+                .concat()
+                .iter()
+                .any(|b| matches!(b, b';' | b'{' | b'}' | b'"' | b'\'' | b'\\') || b.is_ascii_whitespace())
+        {
+            patch.change(format!(
+                "`Location: {}` in answers of the backend reaches the client as it is",
+                String::from_utf8_lossy(&from)
+            ));
+            return;
+        }
+        match default.and_then(|line| Some((line, line.arg(0)?))) {
+            Some((line, word)) if line.level() == self.level() => {
+                edits.push(Edit::replace(word.span(), [&from[..], b" ", &to].concat()));
+            }
+            _ => lines.push([b"proxy_redirect ", &from[..], b" ", &to, b";"].concat()),
+        }
+    }
+
+    /// The prefix of the location; empty for a regex or a named one.
+    fn prefix(&self) -> &'m [u8] {
+        match (self.home.value(0), self.home.value(1)) {
+            (Some(b"=" | b"^~"), Some(prefix)) => prefix,
+            (Some(b"~" | b"~*"), _) => b"",
+            (Some(prefix), None) if prefix.starts_with(b"/") => prefix,
+            _ => b"",
+        }
+    }
+
+    /// The default cache key begins with the text of the pass.
+    fn cache_key(&self, patch: &mut Patch, moved: &Moved<'_>, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) {
+        let level = self.level();
+        if level.value("proxy_cache").is_none_or(|zone| zone == b"off") {
+            return;
+        }
+        match level.setting("proxy_cache_key") {
+            Some(line) => {
+                let Some(word) = line.arg(0) else { return };
+                let Some(text) = written_out(word.raw(), moved) else { return };
+                if line.level() == level {
+                    edits.push(Edit::replace(word.span(), text));
+                } else {
+                    lines.push([b"proxy_cache_key ", &text[..], b";"].concat());
+                }
+            }
+            None => patch.change("cache keys change: every entry is fetched once more".to_owned()),
+        }
+    }
+}
+
+/// A value with `$proxy_host` and `$proxy_port` written out; `None` if it holds neither.
+fn written_out(raw: &[u8], moved: &Moved<'_>) -> Option<Vec<u8>> {
+    if !mentions_proxy_host(raw) {
+        return None;
+    }
+    let host = moved.address.proxy_host();
+    let port = moved.address.effective_port().to_string();
+    let mut text = raw.to_vec();
+    for (variable, value) in PROXY_VARIABLES.iter().zip([&host[..], &host, port.as_bytes(), port.as_bytes()]) {
+        while let Some(at) = memchr::memmem::find(&text, variable.as_bytes()) {
+            text.splice(at..at + variable.len(), value.iter().copied());
+        }
+    }
+    Some(text)
+}

@@ -1,0 +1,218 @@
+//! Are connections to the backend reused? One verdict per location and class of versions; each
+//! cause is a rule, named by the parameter `cause`.
+
+mod location;
+mod passes;
+mod patch;
+mod pools;
+pub mod verdict;
+
+use std::collections::HashSet;
+
+use crate::catalog::nginx::Keepalive;
+use crate::checks::{Check, Cx, Report, Run};
+use crate::fix::Fix;
+use crate::model::nginx::{Backend, Pass};
+use crate::model::{Level, Model, Node, NodeId};
+use crate::source::Span;
+use crate::version::{Server, Version, VersionSet};
+use patch::{Patcher, Refusal};
+use verdict::{Cause, Verdict, verdict};
+
+/// Reports the locations whose connections are not reused for the cause that the rule names.
+pub static CHECK: Check = Check { name: "nginx/upstream-reuse", run: Run::Model(run) };
+
+/// Related places shown for one finding.
+const MAX_LABELS: usize = 5;
+
+/// Versions of the target that treat connections alike.
+#[derive(Debug, Clone)]
+pub struct Class {
+    /// The versions.
+    pub versions: VersionSet,
+    /// What they do by default.
+    pub facts: &'static Keepalive,
+}
+
+/// The target, cut where nginx changed how it treats connections.
+pub fn classes(target: &VersionSet) -> Vec<Class> {
+    let mut classes: Vec<Class> = Vec::new();
+    for facts in Keepalive::all() {
+        let versions = target.intersection(&facts.versions);
+        if versions.members(Server::Nginx).next().is_none() {
+            continue;
+        }
+        let same = |class: &&mut Class| {
+            let known = class.facts;
+            (known.http_version, known.connection, known.implicit)
+                == (facts.http_version, facts.connection, facts.implicit)
+        };
+        match classes.last_mut().filter(same) {
+            Some(class) => class.versions = class.versions.union(&versions),
+            None => classes.push(Class { versions, facts }),
+        }
+    }
+    classes
+}
+
+/// The verdict for every pass of a configuration on one version, the worst of its backends.
+pub fn verdicts(model: &Model, version: Version) -> Vec<(NodeId, Verdict)> {
+    let Some(class) = classes(&VersionSet::exactly(version)).pop() else { return Vec::new() };
+    let passes = model.nginx().passes(model).iter();
+    passes.map(|pass| (pass.node, worst(model, pass, class.facts))).collect()
+}
+
+/// Several backends happen only where a variable chooses: one that is not reused is reported.
+fn worst(model: &Model, pass: &Pass, facts: &Keepalive) -> Verdict {
+    let verdicts = pass.backends.iter().map(|backend| verdict(model, pass, backend, facts));
+    let rank = |verdict: &Verdict| match verdict {
+        Verdict::NotReused(_) => 3,
+        Verdict::Depends(_) => 2,
+        Verdict::Unknown => 1,
+        Verdict::Reused => 0,
+    };
+    verdicts.max_by_key(rank).unwrap_or(Verdict::Unknown)
+}
+
+/// What all rules of this check share: the verdicts for a model and a target.
+#[derive(Debug)]
+pub struct Reuse {
+    classes: Vec<Class>,
+    /// By pass, then by class.
+    verdicts: Vec<Vec<Verdict>>,
+}
+
+impl Reuse {
+    fn new(model: &Model, target: &VersionSet) -> Self {
+        let classes = classes(target);
+        let of = |pass: &Pass| classes.iter().map(|class| worst(model, pass, class.facts)).collect();
+        let verdicts = model.nginx().passes(model).iter().map(of).collect();
+        Self { classes, verdicts }
+    }
+}
+
+/// What the reports of one run look at.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    model: &'a Model,
+    reuse: &'a Reuse,
+    passes: &'a [Pass],
+}
+
+/// A pass with a fault, and the versions that have it there.
+struct Affected<'a> {
+    pass: &'a Pass,
+    cause: Cause,
+    versions: VersionSet,
+}
+
+impl<'a> View<'a> {
+    fn new(model: &'a Model, reuse: &'a Reuse) -> Self {
+        Self { model, reuse, passes: model.nginx().passes(model) }
+    }
+
+    fn node(self, id: NodeId) -> Node<'a> {
+        self.model.node(id)
+    }
+
+    /// Passes that a request reaches and that have such a cause on some version of the target.
+    fn affected(self, is: impl Fn(&Cause) -> bool) -> Vec<Affected<'a>> {
+        let mut affected = Vec::new();
+        for (pass, verdicts) in self.passes.iter().zip(&self.reuse.verdicts) {
+            let mut found: Option<(Cause, VersionSet)> = None;
+            for (class, verdict) in self.reuse.classes.iter().zip(verdicts) {
+                match verdict {
+                    Verdict::NotReused(cause) if is(cause) => {
+                        let versions = found.map_or(VersionSet::none(), |(_, versions)| versions);
+                        found = Some((*cause, versions.union(&class.versions)));
+                    }
+                    _ => {}
+                }
+            }
+            if let Some((cause, versions)) = found
+                && is_reached(self.node(pass.node).level())
+            {
+                affected.push(Affected { pass, cause, versions });
+            }
+        }
+        affected
+    }
+
+    fn patcher(self) -> Patcher<'a> {
+        let facts = self.reuse.classes.iter().map(|class| class.facts).collect();
+        Patcher { model: self.model, passes: self.passes, facts }
+    }
+
+    /// The versions of the target for which that is true.
+    fn versions(self, is: impl Fn(&Keepalive) -> bool) -> VersionSet {
+        let classes = self.reuse.classes.iter().filter(|class| is(class.facts));
+        classes.fold(VersionSet::none(), |all, class| all.union(&class.versions))
+    }
+
+    /// Passes that lead to an upstream on any way.
+    fn passes_to(self, upstream: Node<'a>) -> Vec<&'a Pass> {
+        let leads = |pass: &&Pass| pass.backends.contains(&Backend::Upstream(upstream.id()));
+        self.passes.iter().filter(leads).collect()
+    }
+}
+
+/// Whether a request gets as far as the pass: no unconditional `return` on its level or an outer one.
+fn is_reached(level: Level<'_>) -> bool {
+    level.outward().all(|level| level.own("return").len() == 0)
+}
+
+fn run(cx: &mut Cx<'_>) {
+    let reuse = cx.shared.get(|| Reuse::new(cx.model, cx.target));
+    let view = View::new(cx.model, &reuse);
+    match cx.params.text("cause") {
+        Some("bare") => passes::bare(cx, view),
+        Some("bare-unix") => passes::bare_unix(cx, view),
+        Some("http-version") => passes::http_version(cx, view),
+        Some("connection-close") => passes::connection_close(cx, view),
+        Some("map-close") => passes::map_close(cx, view),
+        Some("keep-conn") => passes::keep_conn(cx, view),
+        Some("no-pool-anywhere") => passes::no_pool_anywhere(cx, view),
+        Some("pool-missing") => pools::missing(cx, view),
+        Some("pool-discarded") => pools::discarded(cx, view),
+        Some("pool-refused") => pools::refused(cx, view),
+        Some("pool-zero") => pools::zero(cx, view),
+        Some("pool-too-small") => pools::too_small(cx, view),
+        Some("pool-shared") => pools::shared_by_many(cx, view),
+        Some("tuning-without-pool") => pools::tuning_without_pool(cx, view),
+        other => unreachable!("a rule names the cause {other:?}, which this check does not know"),
+    }
+}
+
+/// Adds related places, the first few and the number of the rest.
+fn label_all(report: &mut Report, spans: &[Span], message: &str) {
+    for (index, span) in spans.iter().take(MAX_LABELS).enumerate() {
+        let rest = spans.len().saturating_sub(MAX_LABELS);
+        let text = match (index + 1 == MAX_LABELS, rest) {
+            (true, 1..) => format!("{message}, and in {rest} more places"),
+            _ => message.to_owned(),
+        };
+        report.label(*span, text);
+    }
+}
+
+/// Offers the fix, or says why there is none.
+fn offer(report: &mut Report, fix: Result<Fix, Refusal>) {
+    match fix {
+        Ok(fix) => {
+            report.fix(fix);
+        }
+        Err(why) => {
+            report.note(format!("no edit is offered here: {why}"));
+        }
+    }
+}
+
+/// The heads of the directives, each place once.
+fn places<'a>(nodes: impl Iterator<Item = Node<'a>>) -> Vec<Span> {
+    let mut seen = HashSet::new();
+    nodes.map(Node::head).filter(|span| seen.insert(*span)).collect()
+}
+
+fn lossy(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}

@@ -1,0 +1,333 @@
+//! Reports about locations: a pass without an upstream, HTTP/1.0, `Connection: close`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::verdict::{Cause, Close, connection_lines};
+use super::{Affected, View, label_all, lossy, offer, places};
+use crate::checks::Cx;
+use crate::fix::{Edit, Fix};
+use crate::model::nginx::{Address, Backend, Pass, Protocol};
+use crate::model::{Node, NodeId, layout};
+use crate::version::{Server, VersionSet};
+
+/// What a connection per request costs, in production.
+const COST: &str = "each holds a local port for 60 s, so from about 470 requests a second on nginx answers 502";
+
+/// The versions of a finding: `None` where it is true for the whole target.
+pub(super) fn limited(cx: &Cx<'_>, versions: &VersionSet) -> Option<VersionSet> {
+    let outside = cx.target.difference(versions);
+    let some_are_out = outside.members(Server::Nginx).next().is_some();
+    some_are_out.then(|| versions.clone())
+}
+
+/// `proxy_pass http://host:port`: one finding for a backend, its locations as labels.
+pub(super) fn bare(cx: &mut Cx<'_>, view: View<'_>) {
+    let affected = view.affected(|cause| *cause == Cause::Bare);
+    let mut groups: Vec<Vec<(&Pass, &Address)>> = Vec::new();
+    let mut known: HashMap<(Protocol, bool, Vec<u8>), usize> = HashMap::new();
+    for Affected { pass, .. } in &affected {
+        let Some(address) = bare_address(pass) else { continue };
+        // An upstream's name with a port: nginx refuses it, or cannot resolve it.
+        if view.model.nginx().upstream(view.model, &address.host).is_some() {
+            continue;
+        }
+        let key = (pass.protocol, pass.by_variable, group_key(view, pass, address));
+        let index = *known.entry(key).or_insert(groups.len());
+        if index == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[index].push((pass, address));
+    }
+    for group in groups {
+        if group[0].0.by_variable { bare_by_variable(cx, view, &group) } else { bare_literal(cx, view, &group) }
+    }
+}
+
+/// The address of a pass whose bare form is worth a finding: FastCGI and its kin are used bare.
+fn bare_address(pass: &Pass) -> Option<&Address> {
+    if !matches!(pass.protocol, Protocol::Http | Protocol::Grpc) {
+        return None;
+    }
+    pass.backends.iter().find_map(|backend| match backend {
+        Backend::Address(address) => Some(address),
+        _ => None,
+    })
+}
+
+/// What makes two passes one backend: scheme, host and port; for variables the text.
+fn group_key(view: View<'_>, pass: &Pass, address: &Address) -> Vec<u8> {
+    if pass.by_variable {
+        return view.node(pass.node).value(0).unwrap_or_default().to_vec();
+    }
+    let mut key = address.host.to_ascii_lowercase();
+    key.extend_from_slice(format!(":{} {:?}", address.effective_port(), address.scheme).as_bytes());
+    key
+}
+
+fn bare_literal(cx: &mut Cx<'_>, view: View<'_>, group: &[(&Pass, &Address)]) {
+    let (first, address) = group[0];
+    let node = view.node(first.node);
+    let passes: Vec<&Pass> = group.iter().map(|(pass, _)| *pass).collect();
+    let fix = view.patcher().move_to_upstream(&passes, address);
+    let text = lossy(view.model.text(node.head())).into_owned();
+    let message = format!(
+        "`{text}` opens a TCP connection for every request and reuses none: {COST}. Pass to an `upstream` block with \
+         `keepalive` instead"
+    );
+    let worse = passes.iter().find_map(|pass| partial_form(view.node(pass.node)));
+    let spans = places(passes.iter().map(|pass| view.node(pass.node)));
+    let report = cx.report(node, node.head(), message);
+    label_all(report, &spans[1..], "passes to the same backend");
+    if let Some(line) = worse {
+        report.label(line.head(), "without a pool this makes it worse: nginx now closes every connection itself");
+    }
+    offer(report, fix);
+}
+
+fn bare_by_variable(cx: &mut Cx<'_>, view: View<'_>, group: &[(&Pass, &Address)]) {
+    let node = view.node(group[0].0.node);
+    let text = lossy(view.model.text(node.head())).into_owned();
+    let message = format!(
+        "`{text}` passes to an address that a variable holds, not to an `upstream` block: a TCP connection for every \
+         request; {COST}"
+    );
+    let spans = places(group.iter().map(|(pass, _)| view.node(pass.node)));
+    let report = cx.report(node, node.head(), message);
+    label_all(report, &spans[1..], "passes to the same backend");
+    report.note(
+        "name an `upstream` block in the variable, without a port; where the variable is there to follow DNS, nginx 1.27.3 \
+         and later can do that in the upstream: `server name:port resolve;` with `zone` and `resolver`",
+    );
+}
+
+/// The empty `Connection` line in effect, if `proxy_http_version 1.1` is too: without a pool nginx
+/// then closes first, every time (measured).
+fn partial_form(node: Node<'_>) -> Option<Node<'_>> {
+    let level = node.level();
+    (level.value("proxy_http_version") == Some(b"1.1"))
+        .then(|| connection_lines(level).find(|line| line.value(1) == Some(b"")))?
+}
+
+/// `proxy_pass http://unix:/path`: no ports are lost, only connects.
+pub(super) fn bare_unix(cx: &mut Cx<'_>, view: View<'_>) {
+    for Affected { pass, .. } in view.affected(|cause| *cause == Cause::BareUnix) {
+        if !matches!(pass.protocol, Protocol::Http | Protocol::Grpc) {
+            continue;
+        }
+        let node = view.node(pass.node);
+        let text = lossy(view.model.text(node.head())).into_owned();
+        let message = format!(
+            "`{text}` connects to the socket for every request; no ports are used up, an `upstream` block with `keepalive` \
+             saves the connects"
+        );
+        cx.report(node, node.head(), message);
+    }
+}
+
+/// HTTP/1.0 at a location whose upstream keeps connections.
+pub(super) fn http_version(cx: &mut Cx<'_>, view: View<'_>) {
+    for Affected { pass, cause, versions } in view.affected(|cause| matches!(cause, Cause::Version(_))) {
+        let Cause::Version(line) = cause else { continue };
+        let node = view.node(pass.node);
+        let fix = view.patcher().complete(&[pass], "speak HTTP/1.1 to the backend");
+        let upstream = upstream_name(view, pass);
+        let (place, message) = match line.map(|line| view.node(line)) {
+            Some(line) => (
+                line,
+                format!(
+                    "`proxy_http_version 1.0` ends every connection to the upstream `{upstream}` after one request, so its \
+                     `keepalive` pool is never used. Write 1.1"
+                ),
+            ),
+            None => (
+                node,
+                format!(
+                    "without `proxy_http_version 1.1` every connection to the upstream `{upstream}` ends after one request, \
+                     so its `keepalive` pool is never used"
+                ),
+            ),
+        };
+        let limited = limited(cx, &versions);
+        let report = cx.report(place, place.head(), message);
+        report.versions = limited;
+        label_pool(report, view, pass);
+        if place != node {
+            report.label(node.head(), "in effect here");
+        }
+        offer(report, fix);
+    }
+}
+
+/// `Connection: close` at a location whose upstream keeps connections.
+pub(super) fn connection_close(cx: &mut Cx<'_>, view: View<'_>) {
+    let is_close = |cause: &Cause| matches!(cause, Cause::Close(Close::Default | Close::Written(_)));
+    let mut by_line: BTreeMap<NodeId, Vec<Affected<'_>>> = BTreeMap::new();
+    for affected in view.affected(is_close) {
+        let place = match affected.cause {
+            Cause::Close(Close::Written(line)) => line,
+            _ => affected.pass.node,
+        };
+        by_line.entry(place).or_default().push(affected);
+    }
+    for (place, group) in by_line {
+        let (first, place) = (&group[0], view.node(place));
+        let passes: Vec<&Pass> = group.iter().map(|affected| affected.pass).collect();
+        let fix = view.patcher().complete(&passes, "send no `Connection: close` to the backend");
+        let upstream = upstream_name(view, first.pass);
+        let limited = limited(cx, &first.versions);
+        let node = view.node(first.pass.node);
+        let (lost, cutter) = lost_line(node).map_or((None, None), |(lost, cutter)| (Some(lost), Some(cutter)));
+        let message = match (first.cause, lost) {
+            (Cause::Close(Close::Written(_)), _) => format!(
+                "`Connection: close` ends every connection to the upstream `{upstream}` after one request, so its `keepalive` \
+                 pool is never used. Send an empty `Connection`"
+            ),
+            (_, Some(_)) => format!(
+                "the empty `Connection` of the outer level is lost here, since this level has `proxy_set_header` lines of its \
+                 own: nginx sends `close`, and the `keepalive` pool of `{upstream}` is never used"
+            ),
+            _ => format!(
+                "nginx sends `Connection: close` by default, so the `keepalive` pool of the upstream `{upstream}` is never \
+                 used. Send an empty `Connection`"
+            ),
+        };
+        let report = cx.report(place, place.head(), message);
+        report.versions = limited;
+        label_pool(report, view, first.pass);
+        if place != node {
+            label_all(report, &places(passes.iter().map(|pass| view.node(pass.node))), "in effect here");
+        } else if let (Some(lost), Some(cutter)) = (lost, cutter) {
+            report.label(cutter.head(), "this line cuts off all outer `proxy_set_header` lines");
+            report.label(lost.head(), "this one is lost");
+        }
+        offer(report, fix);
+    }
+}
+
+/// An outer empty `Connection` line that an inner level cut off, and the first line that did.
+fn lost_line(pass: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {
+    let deciding = pass.level().deciding("proxy_set_header")?;
+    let cutter = deciding.own("proxy_set_header").next()?;
+    let lost = connection_lines(deciding.outer()?).find(|line| line.value(1) == Some(b""))?;
+    Some((lost, cutter))
+}
+
+fn upstream_name(view: View<'_>, pass: &Pass) -> String {
+    let upstream = upstream_of(view, pass);
+    upstream.and_then(|node| node.value(0)).map(|name| lossy(name).into_owned()).unwrap_or_default()
+}
+
+fn upstream_of<'a>(view: View<'a>, pass: &Pass) -> Option<Node<'a>> {
+    pass.backends.iter().find_map(|backend| match backend {
+        Backend::Upstream(id) => Some(view.node(*id)),
+        _ => None,
+    })
+}
+
+/// Shows the pool that is not used.
+fn label_pool(report: &mut crate::checks::Report, view: View<'_>, pass: &Pass) {
+    if let Some(upstream) = upstream_of(view, pass) {
+        match upstream.own("keepalive").next() {
+            Some(keepalive) => report.label(keepalive.head(), "the pool that is never used"),
+            None => report.label(upstream.head(), "the upstream whose pool is never used"),
+        };
+    }
+}
+
+/// The map behind `Connection` gives `close` for a request without `Upgrade`.
+pub(super) fn map_close(cx: &mut Cx<'_>, view: View<'_>) {
+    let mut by_entry: BTreeMap<NodeId, Vec<Affected<'_>>> = BTreeMap::new();
+    for affected in view.affected(|cause| matches!(cause, Cause::Close(Close::Map { .. }))) {
+        if let Cause::Close(Close::Map { entry, .. }) = affected.cause {
+            by_entry.entry(entry).or_default().push(affected);
+        }
+    }
+    for (entry, group) in by_entry {
+        let entry = view.node(entry);
+        let passes: Vec<&Pass> = group.iter().map(|affected| affected.pass).collect();
+        let Some(map) = entry.parent() else { continue };
+        let fix = map_fix(view, map, entry, &passes);
+        let variable = map.value(1).map(|name| lossy(name).into_owned()).unwrap_or_default();
+        let upstream = upstream_name(view, passes[0]);
+        let message = format!(
+            "`{variable}` is `close` for every request that is no upgrade, so the `keepalive` pool of the upstream \
+             `{upstream}` is only used by none of them. Give an empty value there: `'' '';`"
+        );
+        let limited = limited(cx, &group.iter().fold(VersionSet::none(), |all, one| all.union(&one.versions)));
+        let report = cx.report(entry, entry.head(), message);
+        report.versions = limited;
+        label_all(report, &places(passes.iter().map(|pass| view.node(pass.node))), "sent from here");
+        offer(report, fix);
+    }
+}
+
+/// Empties the map's value for requests without `Upgrade`. Right only where every user of the map has a
+/// live pool: without one an empty `Connection` makes nginx close first, every time.
+fn map_fix(view: View<'_>, map: Node<'_>, entry: Node<'_>, passes: &[&Pass]) -> Result<Fix, String> {
+    let users = view.passes.iter().filter(|pass| {
+        let uses = |line: &Node<'_>| line.value(1).is_some_and(|value| Some(value) == map.value(1));
+        pass.protocol == Protocol::Http && connection_lines(view.node(pass.node).level()).any(|line| uses(&line))
+    });
+    if users.into_iter().any(|user| !passes.iter().any(|pass| pass.node == user.node)) {
+        return Err("another location that uses the map has no pool, and would lose more ports than now".to_owned());
+    }
+    let value = entry.arg(0).ok_or("the entry has no value")?;
+    let mut fix = view.patcher().complete(passes, "send no `Connection: close` for requests that are no upgrade")?;
+    let edit =
+        if entry.name().is_empty() { Edit::replace(value.span(), "''") } else { layout::beside(entry, &["'' '';"]) };
+    fix.edits.push(edit);
+    Ok(fix)
+}
+
+/// FastCGI with a pool that `fastcgi_keep_conn` leaves unused.
+pub(super) fn keep_conn(cx: &mut Cx<'_>, view: View<'_>) {
+    for Affected { pass, versions, .. } in view.affected(|cause| *cause == Cause::KeepConn) {
+        let Some(keepalive) = upstream_of(view, pass).and_then(|upstream| upstream.own("keepalive").next()) else {
+            continue;
+        };
+        let node = view.node(pass.node);
+        let upstream = upstream_name(view, pass);
+        let message = format!(
+            "`{}` of the upstream `{upstream}` has no effect here: FastCGI connections are kept only with \
+             `fastcgi_keep_conn on`",
+            lossy(view.model.text(keepalive.head()))
+        );
+        let change = "each idle connection holds one PHP-FPM child, which accepts nobody else: `keepalive` x \
+                      `worker_processes` must be below `pm.max_children`, else requests hang and answer 504";
+        let line = node.level().setting("fastcgi_keep_conn").filter(|line| line.level() == node.level());
+        let edit = match line.and_then(|line| line.arg(0)) {
+            Some(word) => Edit::replace(word.span(), "on"),
+            None => layout::beside(node, &["fastcgi_keep_conn on;"]),
+        };
+        let limited = limited(cx, &versions);
+        let report = cx.report(node, node.head(), message);
+        report.versions = limited;
+        report.label(keepalive.head(), "the pool that is never used");
+        if node.context() == crate::model::nginx::Context::Location {
+            report.fix(Fix::risky("keep FastCGI connections", vec![edit], change));
+        }
+    }
+}
+
+/// HTTP/1.1 and an empty `Connection` where no upstream of the whole configuration has a pool.
+pub(super) fn no_pool_anywhere(cx: &mut Cx<'_>, view: View<'_>) {
+    let has_pool = |upstream: Node<'_>| upstream.own("keepalive").len() > 0;
+    if view.model.nginx().upstreams(view.model).any(has_pool) || !view.model.is_closed() {
+        return;
+    }
+    let versions = view.versions(|facts| facts.implicit.is_none());
+    for pass in view.passes.iter().filter(|pass| pass.protocol == Protocol::Http) {
+        let node = view.node(pass.node);
+        let unknown = pass.backends.iter().all(|backend| *backend == Backend::Unknown);
+        let Some(line) = partial_form(node).filter(|_| unknown) else { continue };
+        let text = lossy(view.model.text(node.head())).into_owned();
+        let message = format!(
+            "HTTP/1.1 and an empty `Connection` without a `keepalive` pool are worse than neither: nginx closes every \
+             connection of `{text}` itself, and {COST}"
+        );
+        let limited = limited(cx, &versions);
+        let report = cx.report(node, node.head(), message);
+        report.versions = limited;
+        report.label(line.head(), "no upstream of this configuration has a `keepalive` line");
+    }
+}
