@@ -184,7 +184,7 @@ impl<'m> Around<'m> {
         let alone = servers.len() == 1;
         let address = |server: &Node<'_>| {
             let mut text = with_port(server.value(0).unwrap_or_default());
-            for parameter in server.args().skip(1).map(|word| word.value()) {
+            for parameter in server.args().skip(1).map(crate::model::Word::value) {
                 if !(alone && IDLE.iter().any(|idle| parameter.starts_with(idle))) {
                     text.push(b' ');
                     text.extend_from_slice(parameter);
