@@ -8,8 +8,12 @@
 mod catalog;
 #[path = "src/catalog/nginx/context.rs"]
 mod context;
+#[path = "build/distros.rs"]
+mod distros;
 #[path = "build/rules.rs"]
 mod rules;
+#[path = "build/source.rs"]
+mod source;
 #[path = "src/suggest.rs"]
 mod suggest;
 #[path = "src/table.rs"]
@@ -34,5 +38,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("cargo::rerun-if-changed={input}");
     }
     rules::generate(&root)?;
+    distros::generate(&root)?;
     catalog::generate(&root)
 }

@@ -4,11 +4,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use crate::rule::definition::{Finds, Param, Params, Pattern, Rewrite, Rule, Texts};
+use crate::rule::definition::{Finds, Param, Params, Pattern, Rewrite, Rule};
 use crate::rule::file;
-use crate::version::{Range, Version, VersionSet};
-
-type Error = Box<dyn std::error::Error>;
+use crate::source::{Error, joined, option, text, texts, versions};
 
 /// Writes `rules.rs` into the output folder.
 ///
@@ -61,7 +59,7 @@ fn write_rule(out: &mut String, rule: &Rule, path: &Path) -> std::fmt::Result {
         text(summary),
         option(server.as_ref(), |server| format!("Server::{server:?}")),
         text(since),
-        option(versions.as_ref(), versions_source),
+        option(versions.as_ref(), crate::source::versions),
         option(message.as_ref(), |message| text(message)),
         finds_source(finds),
     )
@@ -100,7 +98,7 @@ fn rewrite_source(rewrite: &Rewrite) -> String {
         texts(drop),
         option(beside.as_ref(), |beside| text(beside)),
         texts(changes),
-        option(needs.as_ref(), versions_source),
+        option(needs.as_ref(), versions),
     )
 }
 
@@ -119,26 +117,4 @@ fn param_source(param: &Param) -> String {
         }
         Param::Table(values) => format!("Param::Table({})", params_source(values)),
     }
-}
-
-fn versions_source(versions: &VersionSet) -> String {
-    let version = |v: Version| format!("Version::new({}, {}, {})", v.major, v.minor, v.patch);
-    let range = |range: &Range| format!("Range {{ start: {}, end: {} }}", version(range.start), version(range.end));
-    format!("VersionSet::from_static(const {{ &[{}] }})", joined(versions.ranges().iter().map(range)))
-}
-
-fn text(text: &str) -> String {
-    format!("Cow::Borrowed({text:?})")
-}
-
-fn texts(list: &Texts) -> String {
-    format!("Cow::Borrowed(const {{ &[{}] }})", joined(list.iter().map(|item| text(item))))
-}
-
-fn option<T>(value: Option<&T>, source: impl Fn(&T) -> String) -> String {
-    value.map_or_else(|| "None".to_owned(), |value| format!("Some({})", source(value)))
-}
-
-fn joined(items: impl Iterator<Item = String>) -> String {
-    items.collect::<Vec<_>>().join(", ")
 }

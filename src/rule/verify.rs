@@ -7,12 +7,13 @@ use crate::checks::Settings;
 use crate::files::{Files, Memory};
 use crate::fix::Safety;
 use crate::lint::{self, rounds};
-use crate::model::Model;
-use crate::model::include::{Loader, PathMap, Root};
+use crate::model::include::{self, PathMap, Root};
+use crate::model::{Model, caddy::load};
 use crate::rule::definition::{Activation, Rule};
 use crate::rule::example::{Example, ExampleFile, Fixed, Verdict};
 use crate::rule::file::Page;
 use crate::rule::set::RuleSet;
+use crate::syntax::caddy::Env;
 use crate::target::{Target, Versions};
 use crate::version::Server;
 
@@ -55,13 +56,13 @@ pub fn verify(page: &Page, path: &str) -> Vec<Failure> {
 fn run(rule: &Rule, example: &Example) -> Result<(), String> {
     let files = memory(&example.files, example.server);
     let mut linter = OneRule::new(rule, example)?;
-    let model = linter.load(&files)?;
+    let model = linter.load(&files).map_err(|e| format!("the example cannot be read: {e}"))?;
     let unread = model.problems().first().map(|problem| &problem.error);
     if let (Some(error), true) = (unread, rule.activation != Activation::Always) {
         return Err(format!("the example cannot be read: {}", error.message));
     }
-    let versions = linter.versions(&model)?;
-    let first = linter.check(model, &versions);
+    let versions = linter.target.of(&model);
+    let first = linter.check(model, versions);
     let found = first.findings.len();
     let outcome = rounds::run(&mut linter, &files, vec![first], Safety::Unsafe).map_err(|e| e.to_string())?;
     match &example.verdict {
@@ -133,46 +134,57 @@ fn path_of(file: &ExampleFile, server: Server) -> PathBuf {
 }
 
 /// Checks an example with its rule alone.
-struct OneRule<'a> {
+struct OneRule {
     rules: RuleSet,
-    example: &'a Example,
+    target: Target,
     settings: Settings,
     loader: Loader,
 }
 
-impl<'a> OneRule<'a> {
-    fn new(rule: &Rule, example: &'a Example) -> Result<Self, String> {
+/// Reads an example.
+enum Loader {
+    Nginx(include::Loader),
+    Caddy(load::Loader),
+}
+
+impl OneRule {
+    fn new(rule: &Rule, example: &Example) -> Result<Self, String> {
         let mut rules = RuleSet::empty();
         rules.add(rule.clone(), "").map_err(|e| e.to_string())?;
         rules.switch(&rule.id, true).map_err(|e| e.to_string())?;
-        let settings = Settings { peak_concurrency: example.peak_concurrency };
+        let mut target = Target::assumed();
+        if let Some(text) = &example.target {
+            target.set(example.server, Versions::parse(example.server, text).map_err(|e| e.to_string())?);
+        }
         let main = path_of(&example.files[0], example.server);
-        Ok(Self { rules, example, settings, loader: Loader::new(main, Root::Implied, PathMap::default()) })
+        let loader = match example.server {
+            Server::Nginx => Loader::Nginx(include::Loader::new(main, Root::Implied, PathMap::default())),
+            Server::Caddy => Loader::Caddy(load::Loader::new(main, Env::new(), PathMap::default())),
+        };
+        Ok(Self { rules, target, settings: Settings { peak_concurrency: example.peak_concurrency }, loader })
     }
 
-    fn load(&mut self, files: &dyn Files) -> Result<Model, String> {
-        self.loader.load(files).map_err(|e| format!("the example cannot be read: {e}"))
-    }
-
-    fn versions(&self, model: &Model) -> Result<Versions, String> {
-        match &self.example.target {
-            Some(text) => Versions::parse(self.example.server, text).map_err(|e| e.to_string()),
-            None => Ok(Target::assumed().of(model)),
+    fn load(&mut self, files: &dyn Files) -> io::Result<Model> {
+        match &mut self.loader {
+            Loader::Nginx(loader) => loader.load(files),
+            Loader::Caddy(loader) => loader.load(files, &self.target.caddy.set),
         }
     }
 
-    fn check(&self, model: Model, versions: &Versions) -> rounds::Checked {
-        let findings = lint::run(&model, &self.rules, versions, &self.settings);
-        rounds::Checked { model, target: versions.set.clone(), stated: versions.stated.is_some(), findings }
+    fn check(&self, model: Model, versions: Versions) -> rounds::Checked {
+        let findings = lint::run(&model, &self.rules, &versions, &self.settings);
+        rounds::Checked { model, target: versions.set, stated: versions.stated.is_some(), findings }
     }
 }
 
-impl rounds::Linter for OneRule<'_> {
+impl rounds::Linter for OneRule {
     type Error = io::Error;
 
     fn again(&mut self, _: usize, before: &rounds::Checked, files: &dyn Files) -> io::Result<rounds::Checked> {
-        let model = self.loader.load(files)?;
-        let versions = Versions { set: before.target.clone(), stated: self.example.target.clone() };
-        Ok(self.check(model, &versions))
+        // Later rounds keep the versions of the first: what a fix adds must not narrow them.
+        let server = before.model.server();
+        let versions = Versions { set: before.target.clone(), ..self.target.get(server).clone() };
+        let model = self.load(files)?;
+        Ok(self.check(model, versions))
     }
 }

@@ -14,8 +14,11 @@ pub static INCLUDE: Check =
 /// Reports the model's problems of one kind.
 pub(crate) fn report(cx: &mut Cx<'_>, kind: ProblemKind) {
     let model = cx.model;
-    for Problem { error, .. } in model.problems().iter().filter(|p| p.kind == kind) {
+    for Problem { error, versions, .. } in model.problems().iter().filter(|p| p.kind == kind) {
         let report = cx.report_span(error.span, error.message.clone());
+        if let Some(versions) = versions {
+            report.versions(versions.clone());
+        }
         for (span, message) in &error.labels {
             report.label(*span, message.clone());
         }
