@@ -172,7 +172,7 @@ impl Linter for Session<'_> {
         let (server, main) = (before.model.server(), before.model.sources().get(before.model.main()).path());
         let unreadable = |error| Error::Unreadable { path: main.to_owned(), reason: reason(&error) };
         let model = self.loaders[number].load(files).map_err(unreadable)?;
-        let stated = self.request.target.get(server).stated.clone();
-        Ok(self.check(model, Versions { set: before.target.clone(), stated }))
+        let versions = Versions { set: before.target.clone(), ..self.request.target.get(server).clone() };
+        Ok(self.check(model, versions))
     }
 }
