@@ -7,7 +7,7 @@ pub mod include;
 pub mod layout;
 pub mod nginx;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -179,6 +179,18 @@ impl Model {
     /// reading began with a main file.
     pub fn is_closed(&self) -> bool {
         self.not_read.is_empty() && self.problems.is_empty() && self.root == nginx::Context::Main
+    }
+
+    /// The files that are included more than once: an edit there is an edit in several places.
+    pub fn repeated_files(&self) -> HashSet<FileId> {
+        let mut seen = HashSet::new();
+        let first_of_file = |entry: &&Entry| entry.node == 0;
+        self.entries
+            .iter()
+            .filter(first_of_file)
+            .map(|entry| FileId(entry.tree))
+            .filter(|file| !seen.insert(*file))
+            .collect()
     }
 
     /// The trees, in no particular relation to files.

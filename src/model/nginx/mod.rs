@@ -6,6 +6,7 @@ mod pass;
 mod values;
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::{Model, Node, NodeId};
 use crate::version::VersionSet;
@@ -21,8 +22,9 @@ pub struct View {
     upstreams: Vec<NodeId>,
     /// Lower-case name of an `upstream` block of `http` to its index in `upstreams`.
     by_name: HashMap<Box<[u8]>, usize>,
-    passes: std::sync::OnceLock<Vec<Pass>>,
-    mentions_proxy_host: std::sync::OnceLock<bool>,
+    passes: OnceLock<Vec<Pass>>,
+    definitions: OnceLock<values::Definitions>,
+    mentions_proxy_host: OnceLock<bool>,
 }
 
 impl View {
@@ -31,8 +33,9 @@ impl View {
             contexts: contexts(model),
             upstreams: Vec::new(),
             by_name: HashMap::new(),
-            passes: Default::default(),
-            mentions_proxy_host: Default::default(),
+            passes: OnceLock::new(),
+            definitions: OnceLock::new(),
+            mentions_proxy_host: OnceLock::new(),
         };
         for node in model.named("upstream").filter(|node| view.contexts[node.id().0 as usize] == Context::Http) {
             let name = node.value(0).unwrap_or_default().to_ascii_lowercase().into_boxed_slice();
@@ -68,6 +71,15 @@ impl View {
         accepted::accepted(model, candidates)
     }
 
+    fn definitions(&self, model: &Model) -> &values::Definitions {
+        self.definitions.get_or_init(|| values::Definitions::new(model))
+    }
+
+    /// The `map`, `geo` and `split_clients` blocks that define a variable, named without its `$`.
+    pub fn defining_blocks<'m>(&'m self, model: &'m Model, variable: &[u8]) -> impl Iterator<Item = Node<'m>> {
+        self.definitions(model).blocks(variable).iter().map(|&id| model.node(id))
+    }
+
     /// Every `proxy_pass` and its kin in `http`, with where it leads.
     pub fn passes(&self, model: &Model) -> &[Pass] {
         self.passes.get_or_init(|| pass::all(model, self))
@@ -97,12 +109,17 @@ impl View {
 /// The context of every directive: parents stand before their children.
 fn contexts(model: &Model) -> Vec<Context> {
     let mut contexts: Vec<Context> = Vec::with_capacity(model.len());
+    let mut inside: Vec<(u32, Context)> = Vec::new();
     for node in model.nodes() {
-        let context = match node.parent() {
-            Some(parent) => contexts[parent.id().0 as usize].inside(parent.name()),
-            None => model.root_context(),
-        };
+        while inside.last().is_some_and(|(end, _)| *end <= node.id().0) {
+            inside.pop();
+        }
+        let context = inside.last().map_or(model.root_context(), |(_, context)| *context);
         contexts.push(context);
+        let end = node.entry().end;
+        if end > node.id().0 + 1 {
+            inside.push((end, context.inside(node.name())));
+        }
     }
     contexts
 }

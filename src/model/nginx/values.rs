@@ -1,6 +1,8 @@
 //! What a word with variables can become, as far as the configuration itself tells.
 
-use crate::model::{Level, Model, Node, Word};
+use std::collections::HashMap;
+
+use crate::model::{Level, Model, Node, NodeId};
 
 /// A part of a word's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,28 +114,61 @@ enum Definition<'m> {
     Block(Node<'m>),
 }
 
-/// The lines that give a variable its value: `set` in the same server, `map` and its kin anywhere.
-fn definitions<'m>(model: &'m Model, name: &[u8], level: Level<'m>) -> Vec<Definition<'m>> {
-    let is_it = |word: Option<&[u8]>| word.and_then(|word| word.strip_prefix(b"$")) == Some(name);
-    let server = outermost(level);
-    let mut found: Vec<Definition<'m>> = model
-        .named("set")
-        .filter(|set| is_it(set.value(0)) && outermost(set.level()) == server)
-        .filter_map(|set| Some(Definition::Value(set.value(1)?, set.level())))
-        .collect();
-    for block in ["map", "geo", "split_clients"] {
-        let defines = |node: &Node<'m>| is_it(node.args().last().map(Word::value));
-        found.extend(model.named(block).filter(defines).map(Definition::Block));
-    }
-    found
+/// By the `server` around them, lines of the configuration.
+type ByServer = HashMap<Option<NodeId>, Vec<NodeId>>;
+
+/// The lines that give variables their values.
+#[derive(Debug, Default)]
+pub(super) struct Definitions {
+    /// `set`, by the `server` around it and the variable.
+    sets: HashMap<Box<[u8]>, ByServer>,
+    /// `map`, `geo` and `split_clients`, by the variable.
+    blocks: HashMap<Box<[u8]>, Vec<NodeId>>,
 }
 
-/// The `server` block around a level, or the top.
-fn outermost(level: Level<'_>) -> Level<'_> {
-    level
-        .outward()
-        .find(|level| level.node().is_some_and(|node| node.is("server")))
-        .unwrap_or_else(|| level.model().top())
+impl Definitions {
+    pub(super) fn new(model: &Model) -> Self {
+        let mut definitions = Self::default();
+        for set in model.named("set") {
+            if let Some(name) = set.value(0).and_then(variable) {
+                let server = server_of(set.level());
+                definitions.sets.entry(name).or_default().entry(server).or_default().push(set.id());
+            }
+        }
+        for block in ["map", "geo", "split_clients"].iter().flat_map(|name| model.named(name)) {
+            if let Some(name) = block.args().last().and_then(|word| variable(word.value())) {
+                definitions.blocks.entry(name).or_default().push(block.id());
+            }
+        }
+        definitions
+    }
+
+    /// The blocks that define a variable, named without its `$`.
+    pub(super) fn blocks(&self, name: &[u8]) -> &[NodeId] {
+        self.blocks.get(name.to_ascii_lowercase().as_slice()).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The name of a variable as nginx keeps it: without `$`, in small letters.
+fn variable(word: &[u8]) -> Option<Box<[u8]>> {
+    Some(word.strip_prefix(b"$")?.to_ascii_lowercase().into())
+}
+
+/// The lines that give a variable its value: `set` in the same server, `map` and its kin anywhere.
+fn definitions<'m>(model: &'m Model, name: &[u8], level: Level<'m>) -> Vec<Definition<'m>> {
+    let all = model.nginx().definitions(model);
+    let sets = all.sets.get(name.to_ascii_lowercase().as_slice()).and_then(|sets| sets.get(&server_of(level)));
+    let value = |id: &NodeId| {
+        let set = model.node(*id);
+        Some(Definition::Value(set.value(1)?, set.level()))
+    };
+    let sets = sets.into_iter().flatten().filter_map(value);
+    sets.chain(all.blocks(name).iter().map(|id| Definition::Block(model.node(*id)))).collect()
+}
+
+/// The `server` block around a level.
+fn server_of(level: Level<'_>) -> Option<NodeId> {
+    level.outward().filter_map(Level::node).find(|node| node.is("server")).map(Node::id)
 }
 
 /// The results of a `map`, `geo` or `split_clients` block; `None` if one is not literal.

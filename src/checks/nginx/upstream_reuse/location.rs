@@ -1,17 +1,19 @@
 //! The edits of one location: what it lacks for reuse, and what a move into an upstream would change.
 
-use super::patch::{Moved, PROXY_VARIABLES, Patch, Patcher, Refusal, mentions_proxy_host};
+use super::View;
+use super::index::{PROXY_VARIABLES, mentions_proxy_host};
+use super::patch::{Group, Moved, Patch, Refusal};
 use super::verdict::{Close, Connection, connection, sets};
 use crate::fix::Edit;
 use crate::model::nginx::{Pass, Protocol, Scheme};
-use crate::model::{Level, Node, layout};
+use crate::model::{Level, Node, Word, layout};
 use crate::source::Span;
 
 /// One location on its way to the complete form.
 pub(super) struct Location<'a, 'm> {
-    patcher: &'a Patcher<'m>,
-    pass: &'a Pass,
-    group: &'a [&'a Pass],
+    view: View<'m>,
+    pass: &'m Pass,
+    group: &'a Group,
     moved: Option<&'a Moved<'a>>,
     node: Node<'m>,
     /// The `location` block: where its settings go. The pass may stand in an `if` inside.
@@ -20,29 +22,22 @@ pub(super) struct Location<'a, 'm> {
 
 impl<'a, 'm> Location<'a, 'm> {
     pub(super) fn new(
-        patcher: &'a Patcher<'m>,
-        pass: &'a Pass,
-        group: &'a [&'a Pass],
+        view: View<'m>,
+        pass: &'m Pass,
+        group: &'a Group,
         moved: Option<&'a Moved<'a>>,
     ) -> Result<Self, Refusal> {
-        let node = patcher.model.node(pass.node);
+        let node = view.node(pass.node);
         let home = node.ancestors().find(|node| node.is("location"));
         let home = home.ok_or("the `location` block around it is not in the files that were read")?;
-        let location = Self { patcher, pass, group, moved, node, home };
-        if location.shares_home_with_strangers() {
+        // One in a nested location would inherit.
+        let stranger = |&&other: &&usize| view.passes[other].protocol == pass.protocol && !group.has(other);
+        if view.index().in_location(home.id()).iter().any(|other| stranger(&other)) {
             return Err(
                 "another pass in the same location, or in one nested in it, would get these settings too".to_owned()
             );
         }
-        Ok(location)
-    }
-
-    /// Whether a pass of the same module that is not being fixed stands in the same location block, or
-    /// in one nested in it, which inherits.
-    fn shares_home_with_strangers(&self) -> bool {
-        let inside = |pass: &&Pass| self.patcher.model.node(pass.node).ancestors().any(|node| node == self.home);
-        let mut passes = self.patcher.passes.iter().filter(|pass| pass.protocol == self.pass.protocol);
-        passes.any(|pass| inside(&pass) && !self.group.iter().any(|member| member.node == pass.node))
+        Ok(Self { view, pass, group, moved, node, home })
     }
 
     fn level(&self) -> Level<'m> {
@@ -57,8 +52,8 @@ impl<'a, 'm> Location<'a, 'm> {
         let mut lines: Vec<Vec<u8>> = Vec::new();
         match self.pass.protocol {
             Protocol::Http => {
-                self.http_version(patch, &mut edits, &mut lines);
-                self.headers(&mut edits, &mut lines);
+                self.http_version(patch, &mut edits, &mut lines)?;
+                self.headers(&mut edits, &mut lines)?;
                 if let Some(moved) = self.moved.filter(|moved| !moved.keeps_name()) {
                     self.tls_name(moved, &mut lines);
                     self.redirects(patch, &mut edits, &mut lines);
@@ -112,95 +107,95 @@ impl<'a, 'm> Location<'a, 'm> {
         Ok(Some(Edit::replace(span, moved.name.clone())))
     }
 
-    fn http_version(&self, patch: &mut Patch, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) {
+    fn http_version(&self, patch: &mut Patch, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) -> Result<(), Refusal> {
         let line = self.level().setting("proxy_http_version");
-        let written = line.and_then(|line| line.arg(0));
-        match written {
-            Some(word) if word.is("1.0") => match line.filter(|line| line.level() == self.level()) {
-                Some(_) => edits.push(Edit::replace(word.span(), "1.1")),
-                None => lines.push(b"proxy_http_version 1.1;".to_vec()),
-            },
-            Some(_) => return,
-            None if self.patcher.facts.iter().any(|facts| facts.http_version != "1.1") => {
+        match line.and_then(|line| Some((line, line.arg(0)?))) {
+            Some((line, word)) if word.is("1.0") => {
+                if self.may_edit(line) {
+                    edits.push(Edit::replace(word.span(), "1.1"));
+                } else if line.level() == self.level() {
+                    return Err(SHARED_LINE.to_owned());
+                } else {
+                    lines.push(b"proxy_http_version 1.1;".to_vec());
+                }
+            }
+            None if self.view.reuse.classes.iter().any(|class| class.facts.http_version != "1.1") => {
                 lines.push(b"proxy_http_version 1.1;".to_vec());
             }
-            None => return,
+            _ => return Ok(()),
         }
         if self.level().value("proxy_request_buffering") == Some(b"off") {
             patch.change(
                 "chunked request bodies reach the backend in chunks, since `proxy_request_buffering` is off".to_owned(),
             );
         }
+        Ok(())
+    }
+
+    /// Whether everything that takes that line is being fixed by this patch.
+    fn may_edit(&self, line: Node<'m>) -> bool {
+        self.view.index().heirs_of_line(self.view.model, line).iter().all(|&heir| self.group.has(heir))
     }
 
     /// The request headers: an empty `Connection`, the `Host` that the backend saw before, and
     /// whatever an outer level gave, which the first own line would cut off.
-    fn headers(&self, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) {
-        let level = self.level();
-        let mut new: Vec<Vec<u8>> = Vec::new();
-        let connections: Vec<_> = self.patcher.facts.iter().map(|facts| connection(level, facts)).collect();
-        let written = |connection: &Connection| matches!(connection, Connection::Close(Close::Written(_)));
-        if connections.contains(&Connection::Close(Close::Default)) {
-            new.push(b"proxy_set_header Connection \"\";".to_vec());
+    fn headers(&self, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) -> Result<(), Refusal> {
+        let in_effect: Vec<Node<'m>> = self.level().in_effect("proxy_set_header").collect();
+        let new = self.new_headers(&in_effect);
+        let changed: Vec<_> = in_effect.iter().map(|line| self.changed_header(*line)).collect();
+        let is_own = self.level().deciding("proxy_set_header") == Some(self.level());
+        let changes_anything = changed.iter().any(Option::is_some);
+        // Where everything that takes these lines is being fixed, they are mended where they stand. A `Host`
+        // of one backend does not belong on an outer level.
+        let may_edit_all = in_effect.iter().all(|line| self.may_edit(*line));
+        let in_place = may_edit_all && (is_own || new.iter().all(|line| line == EMPTY_CONNECTION));
+        if changes_anything && is_own && !may_edit_all {
+            return Err(SHARED_LINE.to_owned());
         }
-        let deciding = level.deciding("proxy_set_header");
-        let in_effect: Vec<Node<'m>> = level.in_effect("proxy_set_header").collect();
-        let moved = self.moved.filter(|moved| !moved.keeps_name());
-        if let Some(moved) = moved
-            && !in_effect.iter().any(|line| sets(*line, b"host"))
-        {
-            let host = moved.address.proxy_host();
-            new.push([b"proxy_set_header Host ", &host[..], b";"].concat());
-        }
-        let changed = |line: &Node<'m>| {
-            if connections.iter().any(written) && sets(*line, b"connection") {
-                Some(b"\"\"".to_vec())
-            } else {
-                written_out(line.arg(1)?.raw(), moved?)
-            }
-        };
-        if deciding == Some(level) {
-            for line in &in_effect {
-                if let (Some(word), Some(text)) = (line.arg(1), changed(line)) {
+        if is_own || in_place {
+            for (line, text) in in_effect.iter().zip(changed) {
+                if let (Some(word), Some(text)) = (line.arg(1), text) {
                     edits.push(Edit::replace(word.span(), text));
                 }
             }
+            match in_effect.last().filter(|_| !is_own && !new.is_empty()) {
+                Some(last) => edits.push(layout::beside(*last, &new)),
+                None => lines.extend(new),
+            }
+        } else if changes_anything || !new.is_empty() {
+            lines.extend(in_effect.iter().zip(changed).map(|(line, text)| repeated(*line, text)));
             lines.extend(new);
-            return;
         }
-        let replaced = in_effect.iter().any(|line| changed(line).is_some());
-        if new.is_empty() && !replaced {
-            return;
-        }
-        if let Some(outer) = deciding
-            && !replaced
-            && new.len() == 1
-            && new[0].ends_with(b"Connection \"\";")
-            && self.all_heirs_are_fixed(outer)
-            && let Some(last) = in_effect.last()
-        {
-            edits.push(layout::beside(*last, &new));
-            return;
-        }
-        for line in &in_effect {
-            let words: Vec<&[u8]> = line.words().map(crate::model::Word::raw).collect();
-            let text = match (changed(line), words.as_slice()) {
-                (Some(text), [name, header, ..]) => [*name, b" ", *header, b" ", &text[..], b";"].concat(),
-                _ => [&words.join(&b' ')[..], b";"].concat(),
-            };
-            lines.push(text);
-        }
-        lines.extend(new);
+        Ok(())
     }
 
-    /// Whether everything that takes its request headers from that level is being fixed too.
-    fn all_heirs_are_fixed(&self, outer: Level<'m>) -> bool {
-        let passes = self.patcher.passes.iter().filter(|pass| pass.protocol == Protocol::Http);
-        let mut heirs = passes.filter(|pass| {
-            let level = self.patcher.model.node(pass.node).level();
-            level.deciding("proxy_set_header") == Some(outer)
-        });
-        heirs.all(|pass| self.group.iter().any(|member| member.node == pass.node))
+    /// Header lines that the location lacks.
+    fn new_headers(&self, in_effect: &[Node<'m>]) -> Vec<Vec<u8>> {
+        let mut new = Vec::new();
+        if self.connections().any(|connection| connection == Connection::Close(Close::Default)) {
+            new.push(EMPTY_CONNECTION.to_vec());
+        }
+        if let Some(moved) = self.moved.filter(|moved| !moved.keeps_name())
+            && !in_effect.iter().any(|line| sets(*line, b"host"))
+        {
+            new.push([b"proxy_set_header Host ", &moved.address.proxy_host()[..], b";"].concat());
+        }
+        new
+    }
+
+    /// The new value of a header line in effect, if it must change.
+    fn changed_header(&self, line: Node<'m>) -> Option<Vec<u8>> {
+        let written = |connection| matches!(connection, Connection::Close(Close::Written(_)));
+        if sets(line, b"connection") && self.connections().any(written) {
+            return Some(b"\"\"".to_vec());
+        }
+        let moved = self.moved.filter(|moved| !moved.keeps_name())?;
+        written_out(line.arg(1)?.raw(), moved)
+    }
+
+    /// The `Connection` header in effect, for each class of versions.
+    fn connections(&self) -> impl Iterator<Item = Connection> {
+        self.view.reuse.classes.iter().map(|class| connection(self.level(), class.facts))
     }
 
     /// The name that the backend's certificate is asked for and checked against.
@@ -273,6 +268,19 @@ impl<'a, 'm> Location<'a, 'm> {
             }
             None => patch.change("cache keys change: every entry is fetched once more".to_owned()),
         }
+    }
+}
+
+const EMPTY_CONNECTION: &[u8] = b"proxy_set_header Connection \"\";";
+
+const SHARED_LINE: &str = "the line to change stands in a file that other locations include too";
+
+/// A line of an outer level, to be repeated.
+fn repeated(line: Node<'_>, value: Option<Vec<u8>>) -> Vec<u8> {
+    let words: Vec<&[u8]> = line.words().map(Word::raw).collect();
+    match (value, words.as_slice()) {
+        (Some(value), [name, header, ..]) => [*name, b" ", *header, b" ", &value[..], b";"].concat(),
+        _ => [&words.join(&b' ')[..], b";"].concat(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Are connections to the backend reused? One verdict per location and class of versions; each
 //! cause is a rule, named by the parameter `cause`.
 
+mod index;
 mod location;
 mod passes;
 mod patch;
@@ -12,11 +13,12 @@ use std::collections::HashSet;
 use crate::catalog::nginx::Keepalive;
 use crate::checks::{Check, Cx, Report, Run};
 use crate::fix::Fix;
-use crate::model::nginx::{Backend, Pass};
+use crate::model::nginx::Pass;
 use crate::model::{Level, Model, Node, NodeId};
 use crate::source::Span;
 use crate::version::{Server, Version, VersionSet};
-use patch::{Patcher, Refusal};
+use index::Index;
+use patch::Refusal;
 use verdict::{Cause, Verdict, verdict};
 
 /// Reports the locations whose connections are not reused for the cause that the rule names.
@@ -80,14 +82,16 @@ pub struct Reuse {
     classes: Vec<Class>,
     /// By pass, then by class.
     verdicts: Vec<Vec<Verdict>>,
+    index: Index,
 }
 
 impl Reuse {
     fn new(model: &Model, target: &VersionSet) -> Self {
         let classes = classes(target);
         let of = |pass: &Pass| classes.iter().map(|class| worst(model, pass, class.facts)).collect();
-        let verdicts = model.nginx().passes(model).iter().map(of).collect();
-        Self { classes, verdicts }
+        let passes = model.nginx().passes(model);
+        let verdicts = passes.iter().map(of).collect();
+        Self { classes, verdicts, index: Index::new(model, passes) }
     }
 }
 
@@ -101,6 +105,8 @@ struct View<'a> {
 
 /// A pass with a fault, and the versions that have it there.
 struct Affected<'a> {
+    /// Index among the passes.
+    index: usize,
     pass: &'a Pass,
     cause: Cause,
     versions: VersionSet,
@@ -118,7 +124,7 @@ impl<'a> View<'a> {
     /// Passes that a request reaches and that have such a cause on some version of the target.
     fn affected(self, is: impl Fn(&Cause) -> bool) -> Vec<Affected<'a>> {
         let mut affected = Vec::new();
-        for (pass, verdicts) in self.passes.iter().zip(&self.reuse.verdicts) {
+        for (index, (pass, verdicts)) in self.passes.iter().zip(&self.reuse.verdicts).enumerate() {
             let mut found: Option<(Cause, VersionSet)> = None;
             for (class, verdict) in self.reuse.classes.iter().zip(verdicts) {
                 match verdict {
@@ -132,15 +138,14 @@ impl<'a> View<'a> {
             if let Some((cause, versions)) = found
                 && is_reached(self.node(pass.node).level())
             {
-                affected.push(Affected { pass, cause, versions });
+                affected.push(Affected { index, pass, cause, versions });
             }
         }
         affected
     }
 
-    fn patcher(self) -> Patcher<'a> {
-        let facts = self.reuse.classes.iter().map(|class| class.facts).collect();
-        Patcher { model: self.model, passes: self.passes, facts }
+    fn index(self) -> &'a Index {
+        &self.reuse.index
     }
 
     /// The versions of the target for which that is true.
@@ -149,10 +154,13 @@ impl<'a> View<'a> {
         classes.fold(VersionSet::none(), |all, class| all.union(&class.versions))
     }
 
-    /// Passes that lead to an upstream on any way.
-    fn passes_to(self, upstream: Node<'a>) -> Vec<&'a Pass> {
-        let leads = |pass: &&Pass| pass.backends.contains(&Backend::Upstream(upstream.id()));
-        self.passes.iter().filter(leads).collect()
+    /// Indices of the passes that lead to an upstream on any way.
+    fn passes_to(self, upstream: Node<'a>) -> &'a [usize] {
+        self.index().to_upstream(upstream.id())
+    }
+
+    fn pass(self, index: usize) -> &'a Pass {
+        &self.passes[index]
     }
 }
 

@@ -1,7 +1,8 @@
 //! Reports about locations: a pass without an upstream, HTTP/1.0, `Connection: close`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::patch::{self, Group};
 use super::verdict::{Cause, Close, connection_lines};
 use super::{Affected, View, label_all, lossy, offer, places};
 use crate::checks::Cx;
@@ -23,9 +24,9 @@ pub(super) fn limited(cx: &Cx<'_>, versions: &VersionSet) -> Option<VersionSet> 
 /// `proxy_pass http://host:port`: one finding for a backend, its locations as labels.
 pub(super) fn bare(cx: &mut Cx<'_>, view: View<'_>) {
     let affected = view.affected(|cause| *cause == Cause::Bare);
-    let mut groups: Vec<Vec<(&Pass, &Address)>> = Vec::new();
+    let mut groups: Vec<Vec<Bare<'_>>> = Vec::new();
     let mut known: HashMap<(Protocol, bool, Vec<u8>), usize> = HashMap::new();
-    for Affected { pass, .. } in &affected {
+    for &Affected { index: pass_index, pass, .. } in &affected {
         let Some(address) = bare_address(pass) else { continue };
         // An upstream's name with a port: nginx refuses it, or cannot resolve it.
         if view.model.nginx().upstream(view.model, &address.host).is_some() {
@@ -36,11 +37,23 @@ pub(super) fn bare(cx: &mut Cx<'_>, view: View<'_>) {
         if index == groups.len() {
             groups.push(Vec::new());
         }
-        groups[index].push((pass, address));
+        groups[index].push(Bare { index: pass_index, pass, address });
     }
+    let mut taken = HashSet::new();
     for group in groups {
-        if group[0].0.by_variable { bare_by_variable(cx, view, &group) } else { bare_literal(cx, view, &group) }
+        if group[0].pass.by_variable {
+            bare_by_variable(cx, view, &group);
+        } else {
+            bare_literal(cx, view, &group, &mut taken);
+        }
     }
+}
+
+/// A pass to an address.
+struct Bare<'a> {
+    index: usize,
+    pass: &'a Pass,
+    address: &'a Address,
 }
 
 /// The address of a pass whose bare form is worth a finding: FastCGI and its kin are used bare.
@@ -64,18 +77,17 @@ fn group_key(view: View<'_>, pass: &Pass, address: &Address) -> Vec<u8> {
     key
 }
 
-fn bare_literal(cx: &mut Cx<'_>, view: View<'_>, group: &[(&Pass, &Address)]) {
-    let (first, address) = group[0];
-    let node = view.node(first.node);
-    let passes: Vec<&Pass> = group.iter().map(|(pass, _)| *pass).collect();
-    let fix = view.patcher().move_to_upstream(&passes, address);
+fn bare_literal(cx: &mut Cx<'_>, view: View<'_>, group: &[Bare<'_>], taken: &mut HashSet<Vec<u8>>) {
+    let node = view.node(group[0].pass.node);
+    let passes = Group::new(view, group.iter().map(|bare| bare.index));
+    let fix = patch::move_to_upstream(view, &passes, group[0].address, taken);
     let text = lossy(view.model.text(node.head())).into_owned();
     let message = format!(
         "`{text}` opens a TCP connection for every request and reuses none: {COST}. Pass to an `upstream` block with \
          `keepalive` instead"
     );
-    let worse = passes.iter().find_map(|pass| partial_form(view.node(pass.node)));
-    let spans = places(passes.iter().map(|pass| view.node(pass.node)));
+    let worse = group.iter().find_map(|bare| partial_form(view.node(bare.pass.node)));
+    let spans = places(group.iter().map(|bare| view.node(bare.pass.node)));
     let report = cx.report(node, node.head(), message);
     label_all(report, &spans[1..], "passes to the same backend");
     if let Some(line) = worse {
@@ -84,14 +96,14 @@ fn bare_literal(cx: &mut Cx<'_>, view: View<'_>, group: &[(&Pass, &Address)]) {
     offer(report, fix);
 }
 
-fn bare_by_variable(cx: &mut Cx<'_>, view: View<'_>, group: &[(&Pass, &Address)]) {
-    let node = view.node(group[0].0.node);
+fn bare_by_variable(cx: &mut Cx<'_>, view: View<'_>, group: &[Bare<'_>]) {
+    let node = view.node(group[0].pass.node);
     let text = lossy(view.model.text(node.head())).into_owned();
     let message = format!(
         "`{text}` passes to an address that a variable holds, not to an `upstream` block: a TCP connection for every \
          request; {COST}"
     );
-    let spans = places(group.iter().map(|(pass, _)| view.node(pass.node)));
+    let spans = places(group.iter().map(|bare| view.node(bare.pass.node)));
     let report = cx.report(node, node.head(), message);
     label_all(report, &spans[1..], "passes to the same backend");
     report.note(
@@ -124,55 +136,61 @@ pub(super) fn bare_unix(cx: &mut Cx<'_>, view: View<'_>) {
     }
 }
 
-/// HTTP/1.0 at a location whose upstream keeps connections.
+/// HTTP/1.0 at a location whose upstream keeps connections; one finding for a line that says so.
 pub(super) fn http_version(cx: &mut Cx<'_>, view: View<'_>) {
-    for Affected { pass, cause, versions } in view.affected(|cause| matches!(cause, Cause::Version(_))) {
-        let Cause::Version(line) = cause else { continue };
-        let node = view.node(pass.node);
-        let fix = view.patcher().complete(&[pass], "speak HTTP/1.1 to the backend");
-        let upstream = upstream_name(view, pass);
-        let (place, message) = match line.map(|line| view.node(line)) {
-            Some(line) => (
-                line,
-                format!(
-                    "`proxy_http_version 1.0` ends every connection to the upstream `{upstream}` after one request, so its \
-                     `keepalive` pool is never used. Write 1.1"
-                ),
+    let place = |affected: &Affected<'_>| match affected.cause {
+        Cause::Version(Some(line)) => line,
+        _ => affected.pass.node,
+    };
+    for (place, group) in by_place(view.affected(|cause| matches!(cause, Cause::Version(_))), place) {
+        let (first, place) = (&group[0], view.node(place));
+        let passes = Group::new(view, group.iter().map(|affected| affected.index));
+        let fix = patch::complete(view, &passes, "speak HTTP/1.1 to the backend");
+        let upstream = upstream_name(view, first.pass);
+        let message = match first.cause {
+            Cause::Version(Some(_)) => format!(
+                "`proxy_http_version 1.0` ends every connection to the upstream `{upstream}` after one request, so its \
+                 `keepalive` pool is never used. Write 1.1"
             ),
-            None => (
-                node,
-                format!(
-                    "without `proxy_http_version 1.1` every connection to the upstream `{upstream}` ends after one request, \
-                     so its `keepalive` pool is never used"
-                ),
+            _ => format!(
+                "without `proxy_http_version 1.1` every connection to the upstream `{upstream}` ends after one request, so \
+                 its `keepalive` pool is never used"
             ),
         };
-        let limited = limited(cx, &versions);
+        let limited = limited(cx, &first.versions);
         let report = cx.report(place, place.head(), message);
         report.versions = limited;
-        label_pool(report, view, pass);
-        if place != node {
-            report.label(node.head(), "in effect here");
+        label_pool(report, view, first.pass);
+        if place.id() != first.pass.node {
+            label_all(report, &places(group.iter().map(|one| view.node(one.pass.node))), "in effect here");
         }
         offer(report, fix);
     }
 }
 
+/// Groups what has one place, in the order of places.
+fn by_place<'a>(
+    affected: Vec<Affected<'a>>,
+    place: impl Fn(&Affected<'a>) -> NodeId,
+) -> BTreeMap<NodeId, Vec<Affected<'a>>> {
+    let mut groups: BTreeMap<NodeId, Vec<Affected<'a>>> = BTreeMap::new();
+    for one in affected {
+        groups.entry(place(&one)).or_default().push(one);
+    }
+    groups
+}
+
 /// `Connection: close` at a location whose upstream keeps connections.
 pub(super) fn connection_close(cx: &mut Cx<'_>, view: View<'_>) {
     let is_close = |cause: &Cause| matches!(cause, Cause::Close(Close::Default | Close::Written(_)));
-    let mut by_line: BTreeMap<NodeId, Vec<Affected<'_>>> = BTreeMap::new();
-    for affected in view.affected(is_close) {
-        let place = match affected.cause {
-            Cause::Close(Close::Written(line)) => line,
-            _ => affected.pass.node,
-        };
-        by_line.entry(place).or_default().push(affected);
-    }
-    for (place, group) in by_line {
+    let place = |affected: &Affected<'_>| match affected.cause {
+        Cause::Close(Close::Written(line)) => line,
+        _ => affected.pass.node,
+    };
+    for (place, group) in by_place(view.affected(is_close), place) {
         let (first, place) = (&group[0], view.node(place));
-        let passes: Vec<&Pass> = group.iter().map(|affected| affected.pass).collect();
-        let fix = view.patcher().complete(&passes, "send no `Connection: close` to the backend");
+        let passes = Group::new(view, group.iter().map(|affected| affected.index));
+        let fix = patch::complete(view, &passes, "send no `Connection: close` to the backend");
         let upstream = upstream_name(view, first.pass);
         let limited = limited(cx, &first.versions);
         let node = view.node(first.pass.node);
@@ -195,7 +213,7 @@ pub(super) fn connection_close(cx: &mut Cx<'_>, view: View<'_>) {
         report.versions = limited;
         label_pool(report, view, first.pass);
         if place != node {
-            label_all(report, &places(passes.iter().map(|pass| view.node(pass.node))), "in effect here");
+            label_all(report, &places(group.iter().map(|one| view.node(one.pass.node))), "in effect here");
         } else if let (Some(lost), Some(cutter)) = (lost, cutter) {
             report.label(cutter.head(), "this line cuts off all outer `proxy_set_header` lines");
             report.label(lost.head(), "this one is lost");
@@ -236,43 +254,40 @@ fn label_pool(report: &mut crate::checks::Report, view: View<'_>, pass: &Pass) {
 
 /// The map behind `Connection` gives `close` for a request without `Upgrade`.
 pub(super) fn map_close(cx: &mut Cx<'_>, view: View<'_>) {
-    let mut by_entry: BTreeMap<NodeId, Vec<Affected<'_>>> = BTreeMap::new();
-    for affected in view.affected(|cause| matches!(cause, Cause::Close(Close::Map { .. }))) {
-        if let Cause::Close(Close::Map { entry, .. }) = affected.cause {
-            by_entry.entry(entry).or_default().push(affected);
-        }
-    }
-    for (entry, group) in by_entry {
+    let place = |affected: &Affected<'_>| match affected.cause {
+        Cause::Close(Close::Map { entry, .. }) => entry,
+        _ => affected.pass.node,
+    };
+    for (entry, group) in by_place(view.affected(|cause| matches!(cause, Cause::Close(Close::Map { .. }))), place) {
         let entry = view.node(entry);
-        let passes: Vec<&Pass> = group.iter().map(|affected| affected.pass).collect();
         let Some(map) = entry.parent() else { continue };
+        let passes = Group::new(view, group.iter().map(|affected| affected.index));
         let fix = map_fix(view, map, entry, &passes);
         let variable = map.value(1).map(|name| lossy(name).into_owned()).unwrap_or_default();
-        let upstream = upstream_name(view, passes[0]);
+        let upstream = upstream_name(view, group[0].pass);
         let message = format!(
             "`{variable}` is `close` for every request that is no upgrade, so the `keepalive` pool of the upstream \
-             `{upstream}` is only used by none of them. Give an empty value there: `'' '';`"
+             `{upstream}` is used by none of them. Give an empty value there: `'' '';`"
         );
         let limited = limited(cx, &group.iter().fold(VersionSet::none(), |all, one| all.union(&one.versions)));
         let report = cx.report(entry, entry.head(), message);
         report.versions = limited;
-        label_all(report, &places(passes.iter().map(|pass| view.node(pass.node))), "sent from here");
+        label_all(report, &places(group.iter().map(|one| view.node(one.pass.node))), "sent from here");
         offer(report, fix);
     }
 }
 
 /// Empties the map's value for requests without `Upgrade`. Right only where every user of the map has a
 /// live pool: without one an empty `Connection` makes nginx close first, every time.
-fn map_fix(view: View<'_>, map: Node<'_>, entry: Node<'_>, passes: &[&Pass]) -> Result<Fix, String> {
-    let users = view.passes.iter().filter(|pass| {
-        let uses = |line: &Node<'_>| line.value(1).is_some_and(|value| Some(value) == map.value(1));
-        pass.protocol == Protocol::Http && connection_lines(view.node(pass.node).level()).any(|line| uses(&line))
-    });
-    if users.into_iter().any(|user| !passes.iter().any(|pass| pass.node == user.node)) {
+fn map_fix(view: View<'_>, map: Node<'_>, entry: Node<'_>, group: &Group) -> Result<Fix, String> {
+    let uses = |line: Node<'_>| line.value(1).is_some_and(|value| Some(value) == map.value(1));
+    let is_user =
+        |pass: &Pass| pass.protocol == Protocol::Http && connection_lines(view.node(pass.node).level()).any(uses);
+    if view.passes.iter().enumerate().any(|(index, pass)| !group.has(index) && is_user(pass)) {
         return Err("another location that uses the map has no pool, and would lose more ports than now".to_owned());
     }
     let value = entry.arg(0).ok_or("the entry has no value")?;
-    let mut fix = view.patcher().complete(passes, "send no `Connection: close` for requests that are no upgrade")?;
+    let mut fix = patch::complete(view, group, "send no `Connection: close` for requests that are no upgrade")?;
     let edit =
         if entry.name().is_empty() { Edit::replace(value.span(), "''") } else { layout::beside(entry, &["'' '';"]) };
     fix.edits.push(edit);

@@ -3,13 +3,14 @@
 //! The complete form (`keepalive` last in an explicit upstream, `proxy_http_version 1.1`, an empty
 //! `Connection`) is the only one that is right on both sides of 1.29.7 (measured).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::location::Location;
-use crate::catalog::nginx::Keepalive;
+use super::{View, lossy};
 use crate::fix::{Edit, Fix};
-use crate::model::nginx::{Address, Backend, Context, Pass, Protocol};
-use crate::model::{Model, Node, layout};
+use crate::model::nginx::{Address, Context, Pass, Protocol};
+use crate::model::{Node, layout};
 use crate::source::Span;
 
 /// What every move into a pool changes, measured on all versions.
@@ -69,176 +70,175 @@ impl Patch {
     }
 }
 
-/// What a patch needs to know of the run.
-pub(super) struct Patcher<'a> {
-    pub(super) model: &'a Model,
-    pub(super) passes: &'a [Pass],
-    /// The classes of versions in the target.
-    pub(super) facts: Vec<&'static Keepalive>,
+/// The passes that one patch is for.
+pub(super) struct Group {
+    passes: Vec<usize>,
+    members: HashSet<usize>,
 }
 
-impl Patcher<'_> {
-    /// Moves an address that `group` passes to into an upstream of its own.
-    pub(super) fn move_to_upstream(&self, group: &[&Pass], address: &Address) -> Result<Fix, Refusal> {
-        self.one_pool_is_right(group)?;
-        let server = self.server_of(group[0])?;
-        let moved = Moved { address, name: self.name_for(group, address) };
-        let name = String::from_utf8_lossy(&moved.name).into_owned();
-        let mut patch = Patch { pool_changes: vec![POOLING.to_owned()], ..Patch::default() };
-        let host = String::from_utf8_lossy(&address.host);
-        let server_line = format!("server {host}:{};", address.effective_port());
-        let head = format!("upstream {name}");
-        patch.add(vec![layout::block_above(server, head.as_bytes(), &[server_line.as_str(), POOL])]);
-        self.locations(&mut patch, group, Some(&moved))?;
-        self.unseen_uses(&mut patch, &moved);
-        Ok(patch.into_fix(format!("pass to an upstream `{name}` that keeps connections")))
-    }
-
-    /// Gives an upstream a pool, and the locations that pass to it what else they lack.
-    pub(super) fn add_pool(&self, upstream: Node<'_>, group: &[&Pass]) -> Result<Fix, Refusal> {
-        self.one_pool_is_right(group)?;
-        let mut patch = Patch { pool_changes: vec![POOLING.to_owned()], ..Patch::default() };
-        let edit = layout::last_in(upstream, &[POOL]).ok_or("the upstream block has no end")?;
-        patch.add(vec![edit]);
-        self.locations(&mut patch, group, None)?;
-        Ok(patch.into_fix("keep connections of this upstream".to_owned()))
-    }
-
-    /// Gives locations with a live pool what they lack.
-    pub(super) fn complete(&self, group: &[&Pass], title: &str) -> Result<Fix, Refusal> {
-        let mut patch = Patch::default();
-        self.locations(&mut patch, group, None)?;
-        Ok(patch.into_fix(title.to_owned()))
-    }
-
-    fn locations(&self, patch: &mut Patch, group: &[&Pass], moved: Option<&Moved<'_>>) -> Result<(), Refusal> {
-        let mut places: BTreeMap<Span, Vec<Edit>> = BTreeMap::new();
-        for pass in group {
-            let node = self.model.node(pass.node);
-            let edits = Location::new(self, pass, group, moved)?.edits(patch)?;
-            match places.get(&node.head()) {
-                Some(known) if *known != edits => {
-                    return Err(
-                        "the file that holds this location is included in places that need different edits".to_owned()
-                    );
-                }
-                Some(_) => {}
-                None => {
-                    places.insert(node.head(), edits);
+impl Group {
+    /// The passes with these indices, and whatever else stands at their places in the text.
+    pub(super) fn new(view: View<'_>, passes: impl IntoIterator<Item = usize>) -> Self {
+        let mut group = Self { passes: Vec::new(), members: HashSet::new() };
+        for pass in passes {
+            for &copy in view.index().same_place(view.node(view.passes[pass].node).head()) {
+                if group.members.insert(copy) {
+                    group.passes.push(copy);
                 }
             }
         }
-        places.into_values().for_each(|edits| patch.add(edits));
-        Ok(())
+        group.passes.sort_unstable();
+        group
     }
 
-    /// A pooled connection is found by the server's address alone (measured): what else tells
-    /// connections apart must be the same at every location that shares the pool.
-    fn one_pool_is_right(&self, group: &[&Pass]) -> Result<(), Refusal> {
-        for setting in ["bind", "ssl_name", "ssl_certificate", "ssl_certificate_key"] {
-            let mut values = BTreeSet::new();
-            for pass in group {
-                let name = format!("{}{setting}", pass.protocol.prefix());
-                let value = self.model.node(pass.node).level().value(&name);
-                if value.is_some_and(|value| value.contains(&b'$') && value != b"$proxy_host") {
-                    return Err(format!(
-                        "`{name}` holds a variable, and a pooled connection is used again whatever its value is"
-                    ));
-                }
-                values.insert(value);
+    /// Whether a pass is among them.
+    pub(super) fn has(&self, pass: usize) -> bool {
+        self.members.contains(&pass)
+    }
+
+    fn iter<'a>(&self, view: View<'a>) -> impl Iterator<Item = &'a Pass> {
+        self.passes.iter().map(move |&pass| &view.passes[pass])
+    }
+}
+
+/// Moves an address that `group` passes to into an upstream of its own. `taken` are the names that
+/// other patches of the run give.
+pub(super) fn move_to_upstream(
+    view: View<'_>,
+    group: &Group,
+    address: &Address,
+    taken: &mut HashSet<Vec<u8>>,
+) -> Result<Fix, Refusal> {
+    one_pool_is_right(view, group)?;
+    let server = server_of(view, group)?;
+    let moved = Moved { address, name: name_for(view, group, address, taken) };
+    let name = lossy(&moved.name).into_owned();
+    let mut patch = Patch { pool_changes: vec![POOLING.to_owned()], ..Patch::default() };
+    let server_line = format!("server {}:{};", lossy(&address.host), address.effective_port());
+    let head = format!("upstream {name}");
+    patch.add(vec![layout::block_above(server, head.as_bytes(), &[server_line.as_str(), POOL])]);
+    locations(view, &mut patch, group, Some(&moved))?;
+    if !moved.keeps_name() {
+        for node in view.index().other_uses.iter().map(|id| view.node(*id)) {
+            let directive = lossy(node.name());
+            patch.change(format!(
+                "`$proxy_host` and `$proxy_port` in `{directive}` give `{name}` and the port of the scheme"
+            ));
+        }
+    }
+    Ok(patch.into_fix(format!("pass to an upstream `{name}` that keeps connections")))
+}
+
+/// Gives an upstream a pool, and the locations that pass to it what else they lack.
+pub(super) fn add_pool(view: View<'_>, upstream: Node<'_>, group: &Group) -> Result<Fix, Refusal> {
+    one_pool_is_right(view, group)?;
+    let mut patch = Patch { pool_changes: vec![POOLING.to_owned()], ..Patch::default() };
+    if view.index().is_repeated(upstream.head()) {
+        return Err("the file that holds this upstream is included in several places".to_owned());
+    }
+    let edit = layout::last_in(upstream, &[POOL]).ok_or("the upstream block has no end")?;
+    patch.add(vec![edit]);
+    locations(view, &mut patch, group, None)?;
+    Ok(patch.into_fix("keep connections of this upstream".to_owned()))
+}
+
+/// Gives locations with a live pool what they lack.
+pub(super) fn complete(view: View<'_>, group: &Group, title: &str) -> Result<Fix, Refusal> {
+    let mut patch = Patch::default();
+    locations(view, &mut patch, group, None)?;
+    Ok(patch.into_fix(title.to_owned()))
+}
+
+fn locations(view: View<'_>, patch: &mut Patch, group: &Group, moved: Option<&Moved<'_>>) -> Result<(), Refusal> {
+    let mut places: BTreeMap<Span, Vec<Edit>> = BTreeMap::new();
+    for pass in group.iter(view) {
+        let edits = Location::new(view, pass, group, moved)?.edits(patch)?;
+        match places.entry(view.node(pass.node).head()) {
+            Entry::Occupied(known) if *known.get() != edits => {
+                return Err(
+                    "the file that holds this location is included in places that need different edits".to_owned()
+                );
             }
+            Entry::Occupied(_) => {}
+            Entry::Vacant(place) => {
+                place.insert(edits);
+            }
+        }
+    }
+    places.into_values().for_each(|edits| patch.add(edits));
+    Ok(())
+}
+
+/// A pooled connection is found by the server's address alone (measured): what else tells connections
+/// apart must be the same at every location that shares the pool.
+fn one_pool_is_right(view: View<'_>, group: &Group) -> Result<(), Refusal> {
+    for setting in ["bind", "ssl_name", "ssl_certificate", "ssl_certificate_key"] {
+        let mut values = BTreeSet::new();
+        for pass in group.iter(view) {
+            let name = format!("{}{setting}", pass.protocol.prefix());
+            let value = view.node(pass.node).level().value(&name);
+            if value.is_some_and(|value| value.contains(&b'$') && value != b"$proxy_host") {
+                return Err(format!(
+                    "`{name}` holds a variable, and a pooled connection is used again whatever its value is"
+                ));
+            }
+            values.insert(value);
             if values.len() > 1 {
                 return Err(format!(
-                    "`{}{setting}` differs between locations that would share the pool, and a pooled connection is used \
-                     again whatever its value is",
-                    group[0].protocol.prefix()
-                ));
-            }
-        }
-        let version = |pass: &&Pass| {
-            let level = self.model.node(pass.node).level();
-            pass.protocol == Protocol::Grpc || level.value("proxy_http_version") == Some(b"2")
-        };
-        if group.iter().any(version) && !group.iter().all(version) {
-            return Err(
-                "HTTP/1.1 and HTTP/2 locations would share the pool, and nginx mixes their connections up".to_owned()
-            );
-        }
-        Ok(())
-    }
-
-    /// The `server` block that the upstream goes in front of.
-    fn server_of(&self, pass: &Pass) -> Result<Node<'_>, Refusal> {
-        let mut around = self.model.node(pass.node).ancestors();
-        let server = around.find(|node| node.is("server") && node.context() == Context::Http);
-        let server = server.ok_or("the `server` block around this location is not in the files that were read")?;
-        let copies = self.model.named("server").filter(|other| other.span() == server.span()).count();
-        if copies > 1 {
-            return Err("the file that holds this server is included in several places".to_owned());
-        }
-        Ok(server)
-    }
-
-    /// The host's own name where that is allowed: nothing else in the whole configuration passes to
-    /// that host, and the port is the scheme's. Else a name that says host and port.
-    fn name_for(&self, group: &[&Pass], address: &Address) -> Vec<u8> {
-        let is_name = !address.host.starts_with(b"[");
-        let unwritten = address.port.is_none() && address.effective_port() == address.default_port();
-        if unwritten && is_name && !self.passed_to_otherwise(group, &address.host) {
-            return address.host.clone();
-        }
-        let tidy = |b: &u8| if b.is_ascii_alphanumeric() || *b == b'-' { *b } else { b'_' };
-        let mut base: Vec<u8> = address.host.iter().map(tidy).collect();
-        base = base.trim_ascii().to_vec();
-        if address.is_ip() {
-            let digits: Vec<u8> = base.iter().copied().skip_while(|b| *b == b'_').collect();
-            base = [b"backend_", digits.strip_suffix(b"_").unwrap_or(&digits)].concat();
-        }
-        base.extend_from_slice(format!("_{}", address.effective_port()).as_bytes());
-        let mut name = base.clone();
-        let mut count = 1;
-        while self.model.nginx().upstream(self.model, &name).is_some() || self.passed_to_otherwise(&[], &name) {
-            count += 1;
-            name = [&base[..], format!("_{count}").as_bytes()].concat();
-        }
-        name
-    }
-
-    /// Whether a pass outside of `group` may lead to that host: an upstream of its name would catch it.
-    fn passed_to_otherwise(&self, group: &[&Pass], host: &[u8]) -> bool {
-        let inside = |pass: &Pass| group.iter().any(|other| other.node == pass.node);
-        let may_lead = |backend: &Backend| match backend {
-            Backend::Address(address) => address.host.is_empty() || address.host.eq_ignore_ascii_case(host),
-            Backend::Unknown => true,
-            _ => false,
-        };
-        self.passes.iter().any(|pass| !inside(pass) && pass.backends.iter().any(may_lead))
-    }
-
-    /// Uses of `$proxy_host` and `$proxy_port` that the locations' own edits do not reach.
-    fn unseen_uses(&self, patch: &mut Patch, moved: &Moved<'_>) {
-        if moved.keeps_name() {
-            return;
-        }
-        const SEEN: [&str; 4] = ["proxy_set_header", "proxy_cache_key", "proxy_ssl_name", "proxy_redirect"];
-        for node in self.model.nodes().filter(|node| !SEEN.iter().any(|name| node.is(name))) {
-            if node.args().any(|word| mentions_proxy_host(word.value())) {
-                let name = String::from_utf8_lossy(node.name());
-                patch.change(format!(
-                    "`$proxy_host` and `$proxy_port` in `{name}` give `{}` and the port of the scheme",
-                    String::from_utf8_lossy(&moved.name)
+                    "`{name}` differs between locations that would share the pool, and a pooled connection is used again \
+                     whatever its value is"
                 ));
             }
         }
     }
+    let speaks_http2 = |pass: &Pass| {
+        let level = view.node(pass.node).level();
+        pass.protocol == Protocol::Grpc || level.value("proxy_http_version") == Some(b"2")
+    };
+    let kinds: HashSet<bool> = group.iter(view).map(speaks_http2).collect();
+    if kinds.len() > 1 {
+        return Err(
+            "HTTP/1.1 and HTTP/2 locations would share the pool, and nginx mixes their connections up".to_owned()
+        );
+    }
+    Ok(())
 }
 
-pub(super) fn mentions_proxy_host(value: &[u8]) -> bool {
-    PROXY_VARIABLES.iter().any(|name| contains(value, name.as_bytes()))
+/// The `server` block that the upstream goes in front of.
+fn server_of<'a>(view: View<'a>, group: &Group) -> Result<Node<'a>, Refusal> {
+    let first = view.node(view.passes[group.passes[0]].node);
+    let server = first.ancestors().find(|node| node.is("server") && node.context() == Context::Http);
+    let server = server.ok_or("the `server` block around this location is not in the files that were read")?;
+    if view.index().is_repeated(server.head()) {
+        return Err("the file that holds this server is included in several places".to_owned());
+    }
+    Ok(server)
 }
 
-pub(super) const PROXY_VARIABLES: [&str; 4] = ["$proxy_host", "${proxy_host}", "$proxy_port", "${proxy_port}"];
-
-fn contains(haystack: &[u8], needle: &[u8]) -> bool {
-    memchr::memmem::find(haystack, needle).is_some()
+/// The host's own name where that is allowed: nothing else in the whole configuration passes to that
+/// host, and the port is the scheme's and not written. Else a name that says host and port.
+fn name_for(view: View<'_>, group: &Group, address: &Address, taken: &mut HashSet<Vec<u8>>) -> Vec<u8> {
+    let is_name = !address.host.starts_with(b"[");
+    let wanted_elsewhere = || view.index().to_host(&address.host).any(|pass| !group.has(pass));
+    if is_name && address.port.is_none() && !wanted_elsewhere() {
+        return address.host.clone();
+    }
+    let tidy = |b: &u8| if b.is_ascii_alphanumeric() || *b == b'-' { *b } else { b'_' };
+    let mut base: Vec<u8> = address.host.iter().map(tidy).collect();
+    if address.is_ip() {
+        let digits = base.trim_ascii_end().strip_suffix(b"_").unwrap_or(&base);
+        base = [b"backend_", digits.strip_prefix(b"_").unwrap_or(digits)].concat();
+    }
+    base.extend_from_slice(format!("_{}", address.effective_port()).as_bytes());
+    let is_free = |name: &[u8], taken: &HashSet<Vec<u8>>| {
+        let lower = name.to_ascii_lowercase();
+        view.model.nginx().upstream(view.model, name).is_none()
+            && !view.index().is_host(name)
+            && !taken.contains(&lower)
+    };
+    let numbered = (2..).map(|count| [&base[..], format!("_{count}").as_bytes()].concat());
+    let mut names = std::iter::once(base.clone()).chain(numbered);
+    let name = names.find(|name| is_free(name, taken)).expect("the names do not end");
+    taken.insert(name.to_ascii_lowercase());
+    name
 }

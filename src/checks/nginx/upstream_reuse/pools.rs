@@ -1,8 +1,11 @@
 //! Reports about upstreams: no pool, one that is discarded, refused, off or too small.
 
+use std::collections::HashMap;
+
 use super::passes::limited;
+use super::patch::{self, Group};
 use super::verdict::{Cause, connection_lines, method_behind, places as places_of, servers};
-use super::{View, label_all, lossy, offer, places};
+use super::{Affected, View, label_all, lossy, offer, places};
 use crate::checks::Cx;
 use crate::fix::{Edit, Fix};
 use crate::model::nginx::{Context, Pass, Protocol};
@@ -25,16 +28,16 @@ fn only_sockets(upstream: Node<'_>) -> bool {
 /// An upstream without `keepalive` that locations pass to.
 pub(super) fn missing(cx: &mut Cx<'_>, view: View<'_>) {
     let affected = view.affected(|cause| *cause == Cause::PoolMissing);
+    let affected: HashMap<usize, Affected<'_>> = affected.into_iter().map(|one| (one.index, one)).collect();
     for upstream in view.model.nginx().upstreams(view.model) {
         if only_sockets(upstream) {
             continue;
         }
-        let keeps = |pass: &&Pass| matches!(pass.protocol, Protocol::Http | Protocol::Grpc | Protocol::Memcached);
-        let all: Vec<&Pass> = view.passes_to(upstream).into_iter().filter(keeps).collect();
-        let is_here = |one: &&super::Affected<'_>| all.iter().any(|pass| pass.node == one.pass.node);
-        let here: Vec<_> = affected.iter().filter(is_here).collect();
+        let keeps = |pass: &Pass| matches!(pass.protocol, Protocol::Http | Protocol::Grpc | Protocol::Memcached);
+        let all: Vec<usize> = view.passes_to(upstream).iter().copied().filter(|&pass| keeps(view.pass(pass))).collect();
+        let here: Vec<&Affected<'_>> = all.iter().filter_map(|pass| affected.get(pass)).collect();
         let Some(first) = here.first() else { continue };
-        let fix = view.patcher().add_pool(upstream, &all);
+        let fix = patch::add_pool(view, upstream, &Group::new(view, all));
         let name = name_of(upstream);
         let message = format!(
             "the upstream `{name}` has no `keepalive`, so every request opens a TCP connection: each holds a local port for \
@@ -106,7 +109,7 @@ pub(super) fn zero(cx: &mut Cx<'_>, view: View<'_>) {
             continue;
         };
         let passes = view.passes_to(upstream);
-        if passes.is_empty() || passes.iter().any(|pass| is_meant(view.node(pass.node))) {
+        if passes.is_empty() || passes.iter().any(|&pass| is_meant(view.node(view.pass(pass).node))) {
             continue;
         }
         let message = format!(
@@ -117,7 +120,7 @@ pub(super) fn zero(cx: &mut Cx<'_>, view: View<'_>) {
         let limited = limited(cx, &versions);
         let report = cx.report(keepalive, keepalive.head(), message);
         report.versions = limited;
-        label_all(report, &places(passes.iter().map(|pass| view.node(pass.node))), "passes to it");
+        label_all(report, &places(passes.iter().map(|&pass| view.node(view.pass(pass).node))), "passes to it");
     }
 }
 
@@ -187,7 +190,8 @@ pub(super) fn shared_by_many(cx: &mut Cx<'_>, view: View<'_>) {
             passes.len(),
             name_of(upstream)
         );
-        let fix = view.patcher().add_pool(upstream, &passes).map(|mut fix| {
+        let group = Group::new(view, passes.iter().copied());
+        let fix = patch::add_pool(view, upstream, &group).map(|mut fix| {
             fix.safety = crate::fix::Safety::Unsafe;
             fix.changes.insert(
                 0,

@@ -237,11 +237,8 @@ fn map_result(line: Node<'_>, value: &[u8]) -> Option<Connection> {
         return None;
     }
     let name = value.strip_prefix(b"${").and_then(|name| name.strip_suffix(b"}")).unwrap_or(&value[1..]);
-    let defines = |map: &Node<'_>| {
-        let variable = map.value(1).and_then(|variable| variable.strip_prefix(b"$"));
-        variable.is_some_and(|variable| variable.eq_ignore_ascii_case(name))
-    };
-    let map = line.model().named("map").find(defines)?;
+    let model = line.model();
+    let map = model.nginx().defining_blocks(model, name).find(|block| block.is("map"))?;
     if !map.value(0).is_some_and(|source| source.eq_ignore_ascii_case(b"$http_upgrade")) {
         return None;
     }
