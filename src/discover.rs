@@ -132,25 +132,38 @@ pub fn candidates(walk: Walk) -> impl Iterator<Item = (PathBuf, Kind, Name)> {
     named.filter(|(_, _, name)| *name != Name::Other)
 }
 
-/// What a file is, by its name and its content. `lang` settles the language.
+/// How a file came to be looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// It lies in a folder: a doubt leaves it alone.
+    Found,
+    /// Somebody named it: a doubt is in its favour.
+    Named,
+    /// Somebody named it and its language.
+    Stated(Server),
+}
+
+/// What a file is, by its name and its content.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn recognise(files: &dyn Files, path: &Path, lang: Option<Server>) -> io::Result<What> {
+pub fn recognise(files: &dyn Files, path: &Path, reach: Reach) -> io::Result<What> {
     let name = Name::of(path);
-    if name == Name::Template {
+    if name == Name::Template && !matches!(reach, Reach::Stated(_)) {
         return Ok(What::Template);
     }
     let bytes = files.read(path)?;
-    Ok(match (lang, name) {
-        (Some(Server::Caddy), _) | (None, Name::Caddyfile) => caddyfile(&bytes),
-        (Some(Server::Nginx), _) | (None, Name::NginxMain) => nginx(&bytes, true),
-        (None, _) if is_caddy_json(&bytes) => What::Unsupported(
-            "this is Caddy's JSON configuration, which is not read; check the Caddyfile that it was adapted from",
-        ),
-        (None, _) => nginx(&bytes, false),
+    Ok(match (reach, name) {
+        (Reach::Stated(Server::Caddy), _) => What::Main(Server::Caddy),
+        (Reach::Stated(Server::Nginx), _) | (_, Name::NginxMain) => nginx(&bytes, |_, _| true),
+        (_, Name::Caddyfile) => caddyfile(&bytes),
+        _ if is_caddy_json(&bytes) => What::Unsupported(CADDY_JSON),
+        (Reach::Named, _) => nginx(&bytes, looks_like_nginx),
+        (Reach::Found, _) => nginx(&bytes, |tree, text| is_finished(tree) && looks_like_nginx(tree, text)),
     })
 }
+
+const CADDY_JSON: &str = "Caddy's JSON is not read, only the Caddyfile that it is made from";
 
 fn caddyfile(bytes: &[u8]) -> What {
     if has_template_marks(bytes) && memmem::find(bytes, b"templates").is_none() {
@@ -159,20 +172,18 @@ fn caddyfile(bytes: &[u8]) -> What {
     What::Main(Server::Caddy)
 }
 
-/// `sure` when it is known to be nginx's.
-fn nginx(bytes: &[u8], sure: bool) -> What {
+fn nginx(bytes: &[u8], is_nginx: impl Fn(&Tree, &[u8]) -> bool) -> What {
     let head = head(bytes);
     let Parsed { tree, errors } = parse(FileId(0), head);
     // `{{` and `<%` may stand in a string or in Lua, where they are no fault.
     if !errors.is_empty() && has_template_marks(head) {
-        return What::Template;
-    }
-    if is_main(&tree, head) && (sure || looks_like_nginx(&tree, head)) {
-        What::Main(Server::Nginx)
-    } else if sure || looks_like_nginx(&tree, head) {
-        What::Part(Server::Nginx)
-    } else {
+        What::Template
+    } else if !is_nginx(&tree, head) {
         What::Foreign
+    } else if is_main(&tree, head) {
+        What::Main(Server::Nginx)
+    } else {
+        What::Part(Server::Nginx)
     }
 }
 
@@ -205,12 +216,15 @@ fn is_main(tree: &Tree, text: &[u8]) -> bool {
 
 /// Whether most of what stands there is nginx's: a `.conf` may belong to anything.
 fn looks_like_nginx(tree: &Tree, text: &[u8]) -> bool {
-    let ends = |node: &NodeData| match node.body {
+    likeness(tree, text, Context::implied(tree, text)).is_nginx()
+}
+
+/// Whether a directive ends. In a language without `;` all of a file is one endless directive.
+fn is_finished(tree: &Tree) -> bool {
+    tree.nodes.iter().any(|node| match node.body {
         Body::None { end } => !end.is_empty(),
         Body::Block { .. } | Body::Raw { .. } => true,
-    };
-    // Other languages have no `;`, so that all of a file is one endless directive.
-    tree.nodes.iter().any(ends) && likeness(tree, text, Context::implied(tree, text)).is_nginx()
+    })
 }
 
 fn name_of<'a>(tree: &'a Tree, node: &NodeData, text: &'a [u8]) -> &'a [u8] {
@@ -225,7 +239,7 @@ mod tests {
     fn what(path: &str, text: &str) -> What {
         let mut files = Memory::new();
         files.insert(path, text.as_bytes());
-        recognise(&files, Path::new(path), None).unwrap()
+        recognise(&files, Path::new(path), Reach::Found).unwrap()
     }
 
     #[test]
@@ -261,6 +275,19 @@ mod tests {
         assert_eq!(what("httpd.conf", "<VirtualHost *:80>\n  ServerName a\n</VirtualHost>\n"), What::Foreign);
         assert_eq!(what("application.conf", "http {\n  port = 8080\n  host = \"a\"\n}\n"), What::Foreign);
         assert_eq!(what("named.conf", "include \"/etc/bind/a\";\noptions { directory \"/var\"; };\n"), What::Foreign);
+    }
+
+    #[test]
+    fn a_doubt_is_in_favour_of_what_is_named() {
+        let mut files = Memory::new();
+        files.insert("x.conf", &b"gzip on"[..]);
+        files.insert("default.conf.template", &b"listen $PORT;"[..]);
+        let look = |path: &str, reach| recognise(&files, Path::new(path), reach).unwrap();
+        assert_eq!(look("x.conf", Reach::Found), What::Foreign);
+        assert_eq!(look("x.conf", Reach::Named), What::Part(Server::Nginx));
+        assert_eq!(look("x.conf", Reach::Stated(Server::Caddy)), What::Main(Server::Caddy));
+        assert_eq!(look("default.conf.template", Reach::Named), What::Template);
+        assert_eq!(look("default.conf.template", Reach::Stated(Server::Nginx)), What::Part(Server::Nginx));
     }
 
     #[test]

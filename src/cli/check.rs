@@ -178,9 +178,9 @@ impl FromStr for Map {
     }
 }
 
-pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Trouble> {
+pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>> {
     let request = request(args)?;
-    let outcome = session::run(&Disk, &request).map_err(several)?;
+    let outcome = session::run(&Disk, &request).map_err(troubles)?;
     let fixes = match (args.diff, args.fix) {
         (true, _) => Fixes::Printed,
         (false, true) => Fixes::Written,
@@ -203,7 +203,7 @@ pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Trouble> {
         patch::commands(&outcome).iter().for_each(|line| terminal.notice(line));
     }
     if request.fixes.is_some() && !outcome.is_complete() {
-        return Err(Trouble::new("nothing was fixed, as not everything could be read").help(READ_ALL));
+        return Err(Trouble::new("nothing was fixed, as not everything could be read").help(READ_ALL).into());
     }
     Ok(exit(args, &outcome))
 }
@@ -261,8 +261,6 @@ fn maps(pairs: &[Map]) -> Result<PathMap, Trouble> {
     Ok(maps)
 }
 
-fn several(errors: Vec<session::Error>) -> Trouble {
-    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    let help = errors.first().map(session::Error::help);
-    Trouble { message: lines.join("\n"), help }
+fn troubles(errors: Vec<session::Error>) -> Vec<Trouble> {
+    errors.iter().map(|error| Trouble::new(error.to_string()).help(error.help())).collect()
 }

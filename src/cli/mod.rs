@@ -28,7 +28,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why the program cannot do what it was asked for.
+/// One reason why the program cannot do what it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Trouble {
@@ -49,6 +49,12 @@ impl Trouble {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+}
+
+impl From<Trouble> for Vec<Trouble> {
+    fn from(trouble: Trouble) -> Self {
+        vec![trouble]
     }
 }
 
@@ -102,8 +108,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let done = match cli.command {
         Command::Check(args) => check::run(&args, &terminal),
     };
-    done.unwrap_or_else(|trouble| {
-        terminal.trouble(&trouble);
+    done.unwrap_or_else(|troubles| {
+        troubles.iter().for_each(|trouble| terminal.trouble(trouble));
         Exit::Broken
     })
 }

@@ -77,10 +77,14 @@ impl Terminal {
     pub(super) fn trouble(&self, trouble: &Trouble) {
         let style = |color: AnsiColor| if self.color_err { color.on_default().bold() } else { Style::new() };
         let (red, cyan) = (style(AnsiColor::Red), style(AnsiColor::Cyan));
-        let lines = |text: &str| text.lines().map(plain::line).collect::<Vec<_>>().join("\n");
-        self.notice(&format!("{red}error:{red:#} {}", lines(&trouble.message)));
+        self.notice(&format!("{red}error:{red:#} {}", lines(&trouble.message, "\n")));
         if let Some(help) = &trouble.help {
-            self.notice(&format!("  {cyan}help:{cyan:#} {}", lines(help)));
+            self.notice(&format!("  {cyan}help:{cyan:#} {}", lines(help, "\n        ")));
         }
     }
+}
+
+/// The lines of a text, each harmless.
+fn lines(text: &str, between: &str) -> String {
+    text.lines().map(plain::line).collect::<Vec<_>>().join(between)
 }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::nginx::Context;
 use super::{Entry, Model, NotRead, Problem, ProblemKind};
-use crate::files::{Files, Kind, normal};
+use crate::files::{Files, Kind, normal, reason};
 use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::syntax::SyntaxError;
 use crate::syntax::nginx::{Parsed, parse};
@@ -119,7 +119,7 @@ impl Loader {
                     Err(error) if id == main => return Err(error.1),
                     Err((path, error)) => {
                         self.loaded[id.0 as usize] = Some(empty(&path));
-                        reading.not_read.push(NotRead { path, reason: error.to_string() });
+                        reading.not_read.push(NotRead { path, reason: reason(&error) });
                     }
                     Ok((loaded, includes)) => {
                         self.loaded[id.0 as usize] = Some(loaded);

@@ -30,10 +30,9 @@ pub fn lines(outcome: &Outcome, look: Look<'_>, fixes: Fixes, verbose: bool) -> 
     lines.extend(unread(outcome, look, verbose));
     lines.extend(not_included(outcome, look, verbose));
     if fixes != Fixes::Offered {
-        lines.extend(outcome.applied.iter().flat_map(|it| applied(it, look)));
+        lines.extend(outcome.applied.iter().flat_map(|it| applied(it, fixes, look)));
         lines.extend(outcome.findings.iter().filter_map(|found| held_back(found, look)));
     }
-    lines.extend(outcome.targets.iter().map(target));
     lines.push(count(outcome, fixes));
     lines
 }
@@ -68,9 +67,10 @@ fn not_included(outcome: &Outcome, look: Look<'_>, verbose: bool) -> Option<Stri
     Some(format!("not checked, as no main file includes them: {}{more}; --all checks them too", names.join(", ")))
 }
 
-fn applied(it: &Applied, look: Look<'_>) -> Vec<String> {
+fn applied(it: &Applied, fixes: Fixes, look: Look<'_>) -> Vec<String> {
     let (path, at) = (shown(&it.path, look), it.position);
-    let mut lines = vec![format!("fixed: {path}:{}:{}: {} [{}]", at.line, at.column, plain::line(&it.title), it.rule)];
+    let done = if fixes == Fixes::Printed { "the patch fixes" } else { "fixed" };
+    let mut lines = vec![format!("{done}: {path}:{}:{}: {} [{}]", at.line, at.column, plain::line(&it.title), it.rule)];
     lines.extend(it.changes.iter().map(|change| format!("  this also changes: {}", plain::line(change))));
     lines
 }
@@ -82,32 +82,30 @@ fn held_back(found: &Found, look: Look<'_>) -> Option<String> {
     Some(format!("not fixed: {path}:{}:{}: {} [{}]", at.line, at.column, plain::line(reason), found.finding.rule))
 }
 
-fn target(target: &Assumed) -> String {
-    let (server, versions) = (target.server.name(), target.versions.describe(target.server));
-    if target.stated {
-        return format!("for {server} {versions}");
-    }
-    let option = server.to_ascii_lowercase();
-    format!("for {server} {versions}, the releases that could read this; name yours with --{option}")
-}
-
 fn count(outcome: &Outcome, fixes: Fixes) -> String {
     let counts = outcome.counts();
-    let read = format!("{} in {}", many(outcome.directives, "directive"), many(outcome.files.len(), "file"));
     let found =
         [(counts.errors, Severity::Error), (counts.warnings, Severity::Warning), (counts.infos, Severity::Info)];
     let found = found.iter().filter(|(n, _)| *n > 0).map(|&(n, level)| many(n, level.as_str()));
     let found = found.collect::<Vec<_>>().join(", ");
-    let fixed = outcome.applied.len();
-    let text = match (found.is_empty(), fixes) {
-        (true, Fixes::Offered) => "no findings".to_owned(),
-        (false, Fixes::Offered) => format!("{found}{}", fixable(&counts)),
-        (true, Fixes::Printed) => format!("{fixed} fixed by the patch, no findings left"),
-        (false, Fixes::Printed) => format!("{fixed} fixed by the patch, left: {found}"),
-        (true, Fixes::Written) => format!("{fixed} fixed, no findings left"),
-        (false, Fixes::Written) => format!("{fixed} fixed, left: {found}"),
+    let found = if found.is_empty() { "no findings".to_owned() } else { found };
+    let result = match (fixes, outcome.applied.len()) {
+        (Fixes::Offered, _) => format!("{found}{}", fixable(&counts)),
+        (_, 0) => format!("nothing to fix, {found}"),
+        (Fixes::Printed, fixed) => format!("{fixed} fixed by the patch, {found} left"),
+        (Fixes::Written, fixed) => format!("{fixed} fixed, {found} left"),
     };
-    format!("{text} ({read})")
+    let (directives, files) = (many(outcome.directives, "directive"), many(outcome.files.len(), "file"));
+    let targets = outcome.targets.iter().map(target).collect::<Vec<_>>().join(" and ");
+    format!("checked {directives} in {files} for {targets}: {result}")
+}
+
+fn target(target: &Assumed) -> String {
+    let (server, versions) = (target.server.name(), target.versions.describe(target.server));
+    if target.stated {
+        return format!("{server} {versions}");
+    }
+    format!("{server} {versions} (assumed; say which with --{})", server.to_ascii_lowercase())
 }
 
 fn fixable(counts: &Counts) -> String {

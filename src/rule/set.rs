@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::checks;
-use crate::files::{Files, Kind};
+use crate::files::{Files, Kind, reason};
 use crate::rule::definition::{Activation, Rule};
 use crate::rule::file::{self, Page, PageError};
 use crate::rule::level::{Category, Severity};
@@ -224,8 +224,7 @@ pub fn read_folder(files: &dyn Files, folder: &Path) -> Result<Vec<(String, Page
     let mut pages = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
-        let unreadable =
-            |path: &Path, e: std::io::Error| RuleError::Read { path: path.to_owned(), reason: e.to_string() };
+        let unreadable = |path: &Path, e: std::io::Error| RuleError::Read { path: path.to_owned(), reason: reason(&e) };
         for name in files.list(&next).map_err(|e| unreadable(&next, e))? {
             let path = next.join(&name);
             if files.kind(&path) == Kind::Folder {

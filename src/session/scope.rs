@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::{Error, Gap, Request, Unread};
-use crate::discover::{self, Name, What};
+use crate::discover::{self, Name, Reach, What};
 use crate::files::{Files, Kind, reason};
 use crate::model::Model;
 use crate::model::include::{Loader, Root};
@@ -136,7 +136,7 @@ impl Scope {
         request: &Request,
         candidates: Vec<Candidate>,
     ) -> (Vec<PathBuf>, Vec<Candidate>) {
-        let look = |it: Candidate| (discover::recognise(files, &it.path, None), it);
+        let look = |it: Candidate| (discover::recognise(files, &it.path, Reach::Found), it);
         let open = candidates.into_par_iter().filter(|it| !self.is_read(&it.canonical));
         let looked: Vec<(io::Result<What>, Candidate)> = open.map(look).collect();
         let (mut mains, mut parts) = (Vec::new(), Vec::new());
@@ -206,7 +206,7 @@ fn sort_paths(files: &dyn Files, request: &Request) -> Result<(Vec<PathBuf>, Vec
 /// Whether a file that is named can be checked.
 fn named_file(files: &dyn Files, path: &Path, lang: Option<Server>) -> Result<(), Error> {
     let path = path.to_owned();
-    match discover::recognise(files, &path, lang) {
+    match discover::recognise(files, &path, lang.map_or(Reach::Named, Reach::Stated)) {
         Ok(What::Main(Server::Nginx) | What::Part(Server::Nginx)) => Ok(()),
         Ok(What::Main(Server::Caddy) | What::Part(Server::Caddy)) => Err(Error::Unsupported { path, what: NO_CADDY }),
         Ok(What::Template) => Err(Error::Template(path)),
