@@ -5,13 +5,16 @@
 
 mod place;
 pub mod rounds;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 
 use crate::checks::{self, Cx, Report, Run, Settings, Shared};
 use crate::finding::{Finding, Label};
 use crate::model::{Model, Node, NodeId};
-use crate::rule::definition::{Finds, Params, Pattern};
+use crate::rule::Mender;
+use crate::rule::definition::{Finds, Params, Pattern, Rewrite};
 use crate::rule::set::{Active, RuleSet};
 use crate::target::Versions;
 use crate::version::{Holds, Server, VersionSet};
@@ -57,8 +60,8 @@ fn reports(model: &Model, active: &Active, versions: &Versions, settings: &Setti
         reports: Vec::new(),
     };
     match &active.rule.finds {
-        Finds::Match { pattern, by_block, .. } => {
-            report_matches(&mut cx, pattern, *by_block);
+        Finds::Match { pattern, rewrite, by_block } => {
+            report_matches(&mut cx, &active.rule.id, pattern, rewrite.as_ref(), *by_block);
         }
         Finds::Check { name, .. } => match checks::find(name).map(|check| check.run) {
             Some(Run::Model(run)) => run(&mut cx),
@@ -72,19 +75,27 @@ fn reports(model: &Model, active: &Active, versions: &Versions, settings: &Setti
 }
 
 /// Reports what a declarative rule matches.
-fn report_matches(cx: &mut Cx<'_>, pattern: &Pattern, by_block: bool) {
+fn report_matches(cx: &mut Cx<'_>, rule: &str, pattern: &Pattern, rewrite: Option<&Rewrite>, by_block: bool) {
     let model = cx.model;
-    let mut matches: Vec<Node<'_>> =
-        pattern.directive.iter().flat_map(|name| model.named(name)).filter(|node| pattern.matches(*node)).collect();
-    let block = |node: &Node<'_>| node.parent().map(Node::id);
+    let named = pattern.directive.iter().flat_map(|name| model.named(name));
+    let mut matches: Vec<Node<'_>> = named.filter(|node| pattern.matches(*node)).collect();
+    // A block that is spread over files is one block for each: a text is mended where it stands.
+    let block = |node: &Node<'_>| (node.parent().map(Node::id), node.head().file);
     matches.sort_by_key(|node| (block(node), node.id()));
     for in_block in matches.chunk_by(|a, b| block(a) == block(b)) {
+        let mender = rewrite.map(|rewrite| Mender::new(rewrite, rule, in_block[0]));
+        if mender.as_ref().is_some_and(Mender::is_satisfied) {
+            continue;
+        }
         let groups = if by_block { vec![in_block] } else { in_block.chunks(1).collect() };
         for group in groups {
             let message = cx.message(group[0]).unwrap_or_default();
             let report = cx.report(group[0], group[0].head(), message);
             for other in &group[1..] {
                 report.label(other.head(), "and here");
+            }
+            if let Some(fix) = mender.as_ref().and_then(|mender| mender.fix(group)) {
+                report.fix(fix);
             }
         }
     }

@@ -8,11 +8,11 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 /// The known names near `word`, the nearest first, equally near ones by name.
 pub fn near<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let word = word.to_lowercase();
-    let limit = (word.chars().count() / 3).clamp(1, 3);
+    let limit = |name: &str| (word.len().max(name.len()) / 3).clamp(1, 3);
     let mut found: Vec<(usize, &str)> = known
         .into_iter()
         .map(|name| (strsim::osa_distance(&word, &name.to_lowercase()), name))
-        .filter(|(distance, _)| *distance <= limit)
+        .filter(|(distance, name)| *distance <= limit(name))
         .collect();
     found.sort_unstable();
     found.dedup();

@@ -322,7 +322,7 @@ mod tests {
             ),
             (
                 "debian-9",
-                "`debian-9` is neither a version nor a distribution or image that is known here; known are debian-10, debian-11, debian-12, debian-13, debian-testing, debian-sid",
+                "`debian-9` is neither a version nor a distribution or image that is known here; known are debian-10, debian-11, debian-12, debian-13, debian-sid, debian-testing",
             ),
             (
                 "nginx:satble",

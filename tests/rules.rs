@@ -32,6 +32,11 @@ fn examples_of_the_pages_hold() {
 }
 
 #[test]
+fn examples_of_declarative_rules_hold() {
+    assert_examples_hold("fixtures/rules");
+}
+
+#[test]
 fn the_program_has_the_pages_of_the_folder() {
     let pages = pages("rules");
     assert_eq!(RULES.len(), pages.len());

@@ -287,3 +287,171 @@ fn owned(text: &str) -> Text {
 fn texts(list: Vec<String>) -> Texts {
     list.into_iter().map(Text::from).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rule::example::Verdict;
+
+    const GOOD: &str = "\
+# acme/rule
+
+What is
+wrong with `x`.
+
+```toml rule
+severity = \"error\"
+category = \"security\"
+since    = \"0.2.0\"
+versions = \">=1.25.1\"
+default  = \"off\"
+aliases  = [\"acme/old\"]
+check    = \"nginx/syntax\"
+params   = { names = [\"a\", \"b\"], count = 3, deep = { on = true } }
+```
+
+## Examples
+
+```nginx bad @>=1.22, <1.30 peak-concurrency=200 nginx.conf
+a;
+```
+
+```nginx bad conf.d/a.conf
+b;
+```
+
+```nginx fixed safe conf.d/a.conf
+c;
+```
+
+```nginx
+prose;
+```
+
+```nginx good
+d;
+```
+
+```nginx good @1.24
+e;
+```
+";
+
+    fn error_of(page: &str) -> String {
+        read("acme/rule", "acme/rule.md", page).unwrap_err().to_string()
+    }
+
+    /// The error after one change of the good page.
+    fn changed(from: &str, to: &str) -> String {
+        assert!(GOOD.contains(from));
+        error_of(&GOOD.replacen(from, to, 1))
+    }
+
+    #[test]
+    fn a_page_is_a_rule_with_examples() {
+        let Page { rule, examples } = read("acme/rule", "acme/rule.md", GOOD).unwrap();
+        assert_eq!((rule.summary.as_ref(), rule.server), ("What is wrong with `x`.", Some(Server::Nginx)));
+        assert_eq!((rule.severity, rule.activation), (Severity::Error, Activation::Off));
+        assert_eq!(rule.versions, Some(VersionSet::parse(">=1.25.1").unwrap()));
+        let Finds::Check { name, params } = &rule.finds else { panic!("a check") };
+        assert_eq!((name.as_ref(), params.number("count")), ("nginx/syntax", Some(3)));
+        assert_eq!(params.texts("names").collect::<Vec<_>>(), ["a", "b"]);
+        assert!(matches!(params.get("deep"), Some(Param::Table(deep)) if deep.flag("on")));
+
+        assert_eq!(examples.len(), 3);
+        assert_eq!(examples[0].target.as_deref(), Some(">=1.22, <1.30"));
+        assert_eq!(examples[0].peak_concurrency, Some(200));
+        assert_eq!(examples[0].files.len(), 2, "fences of one role with paths are one project");
+        let Verdict::Bad { fixed: Some(fixed) } = &examples[0].verdict else { panic!("fixed") };
+        assert_eq!((fixed.safe, fixed.files[0].text.as_str()), (Some(true), "c;\n"));
+        assert_eq!((examples[1].target.as_deref(), examples[2].target.as_deref()), (None, Some("1.24")));
+    }
+
+    #[test]
+    fn faults_are_told_with_file_line_and_suggestion() {
+        for (from, to, error) in [
+            ("since ", "sinse ", "9: unknown key `sinse`; did you mean `since`?"),
+            (
+                "\"error\"",
+                "\"eror\"",
+                "7: `severity` must be one of `info`, `warning`, `error`, not `eror`; did you mean `error`?",
+            ),
+            ("\"0.2.0\"", "\"2\"", "9: `since` is wrong: unexpected end of input while parsing major version number"),
+            ("\">=1.25.1\"", "\"new\"", "10: `versions` is wrong: `new` is not a version: "),
+            ("aliases  =", "aliases  ", "12: "),
+            ("aliases  =", "alias =", "12: unknown key `alias`; did you mean `aliases`?"),
+            ("check    = \"nginx/syntax\"", "", "7: the rule has neither `match` nor `check`"),
+            ("params ", "fix ", "14: `fix` belongs to a rule with `match`; a check makes its own fixes"),
+            (
+                "params   =",
+                "match    =",
+                "13: `check` and `match` exclude each other; a rule has exactly one of the two",
+            ),
+            (
+                "# acme/rule",
+                "# acme/other",
+                "1: the title is `# acme/other` and the file's path says `# acme/rule`; they must be equal",
+            ),
+            ("# acme/rule", "", "1: the page has no title; begin it with `# acme/rule`"),
+            ("```toml rule", "```toml", "1: the page has no ```toml rule fence that says what to match"),
+            (
+                "nginx good @",
+                "nginx goud @",
+                "39: an example is `bad`, `fixed` or `good`, not `goud`; did you mean `good`?",
+            ),
+            ("fixed safe", "fixed @1.24", "27: `fixed` has the target of its `bad`; state it there"),
+            ("nginx good\nd", "caddy good\nd", "7: the examples are of both servers; write one rule for each"),
+            ("=200", "=many", "19: `many` is not a number of requests"),
+        ] {
+            let message = changed(from, to);
+            assert!(message.starts_with(&format!("acme/rule.md:{error}")), "{from} -> {to}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_declarative_rule_says_what_it_matches_and_how_it_is_mended() {
+        let declared = |definition: &str| {
+            let page = format!(
+                "# nginx/a\n\nWrong.\n\n```toml rule\nseverity = \"info\"\ncategory = \"style\"\nsince = \"0.1.0\"\n{definition}\n```\n"
+            );
+            read("nginx/a", "a.md", &page).map(|page| page.rule.finds).map_err(|e| e.to_string())
+        };
+        let found = declared(
+            "message = \"m\"\nmatch = { directive = [\"listen\"], in = [\"server\"], args = [] }\ngroup = \"block\"\n\
+             fix = { safety = \"safe\", drop = [\"x\"], beside = \"y {arg.0};\", needs = \"1.24\" }",
+        );
+        let Ok(Finds::Match { pattern, rewrite: Some(rewrite), by_block: true }) = found else { panic!("{found:?}") };
+        assert_eq!((pattern.inside.as_deref().map(<[_]>::len), pattern.args.as_deref()), (Some(1), Some(&[][..])));
+        assert_eq!((rewrite.beside.as_deref(), rewrite.safe), (Some("y {arg.0};"), true));
+        let matched = "message = \"m\"\nmatch = { directive = [\"a\"] }\n";
+        for (definition, error) in [
+            ("match = { directive = [\"a\"] }".to_owned(), "6: the key `message` is missing"),
+            (
+                "message = \"{what}\"\nmatch = { directive = [\"a\"] }".to_owned(),
+                "9: `message` is wrong: nothing is called `{what}`",
+            ),
+            ("message = \"m\"\nmatch = { has = [\"a\"] }".to_owned(), "10: the key `directive` is missing"),
+            (
+                "message = \"m\"\nmatch = { directive = [\"a\"], hass = [\"a\"] }".to_owned(),
+                "10: unknown key `hass`; did you mean `has`?",
+            ),
+            (format!("{matched}fix = {{ safety = \"safe\" }}"), "11: `fix` does nothing"),
+            (
+                format!("{matched}fix = {{ safety = \"safe\", remove = true, replace = \"b\" }}"),
+                "11: `replace`, `drop` and `remove` exclude",
+            ),
+            (
+                format!("{matched}fix = {{ safety = \"safe\", replace = \"{{versions}}\" }}"),
+                "11: `replace` is wrong: {versions} is for messages",
+            ),
+            (
+                format!("{matched}fix = {{ safety = \"safe\", replace = \"b\", changes = [\"c\"] }}"),
+                "11: a safe fix has no `changes`",
+            ),
+            (format!("{matched}params = {{ a = 1 }}"), "11: `params` belongs to a rule with `check`"),
+        ] {
+            let message = declared(&definition).unwrap_err();
+            assert!(message.starts_with(&format!("a.md:{error}")), "{definition}: {message}");
+        }
+    }
+}

@@ -1,8 +1,10 @@
 //! Which directives a declarative rule is about, and what it says of them.
 
+use crate::catalog::nginx::Context;
 use crate::model::{Node, Word};
 use crate::rule::definition::{Pattern, Text};
 use crate::rule::template::{Piece, pieces};
+use crate::version::Server;
 
 impl Pattern {
     /// Whether the directive, which has one of the names, is meant.
@@ -17,11 +19,24 @@ impl Pattern {
     }
 }
 
-/// Whether the directive stands directly in a block of that name, or in the context of that name.
+/// Whether the directive stands directly in that place.
+///
+/// nginx: a context by the name that the catalogue gives it (`main`, `http`, `server`, `stream.server`,
+/// …), `if` for both kinds of it; inside blocks of unknown modules the block's own name. Caddy: the
+/// directive it belongs to, `site` on the level of a site's directives, `global` among the global
+/// options, `main` outside of all blocks.
 fn stands_in(node: Node<'_>, place: &str) -> bool {
-    match node.parent() {
-        Some(block) => block.is(place),
-        None => node.model().root_context().id() == place,
+    match node.model().server() {
+        Server::Nginx => match node.context() {
+            Context::ServerIf | Context::LocationIf if place == "if" => true,
+            Context::Unknown => node.parent().is_some_and(|block| block.is(place)),
+            context => context.id() == place,
+        },
+        Server::Caddy => match node.parent() {
+            None => place == "main",
+            Some(block) if block.parent().is_some() => block.is(place),
+            Some(block) => place == if block.name().is_empty() { "global" } else { "site" },
+        },
     }
 }
 
@@ -31,7 +46,7 @@ pub(crate) fn message(template: &str, node: Node<'_>) -> String {
 }
 
 /// New text for the file, filled in for a directive: its words as they are written.
-pub fn text(template: &str, node: Node<'_>) -> Vec<u8> {
+pub(crate) fn text(template: &str, node: Node<'_>) -> Vec<u8> {
     fill(template, node, Word::raw)
 }
 

@@ -261,3 +261,96 @@ fn read_page(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(String, Page),
     }
     Ok((shown, page))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Memory;
+
+    fn page(id: &str, extra: &str) -> String {
+        format!(
+            "# {id}\n\nWhat is wrong.\n\n```toml rule\nseverity = \"warning\"\ncategory = \"performance\"\nsince = \"0.1.0\"\n\
+             message = \"m\"\nmatch = {{ directive = [\"x\"] }}\n{extra}\n```\n"
+        )
+    }
+
+    fn set(pages: &[(&str, &str)]) -> Result<RuleSet, RuleError> {
+        let mut files = Memory::new();
+        for (id, extra) in pages {
+            files.insert(format!("own/{id}.md"), page(id, extra).as_bytes());
+        }
+        files.insert("own/README.md", &b"# The index is no rule"[..]);
+        let mut rules = RuleSet::empty();
+        rules.add_folder(&files, Path::new("own"))?;
+        Ok(rules)
+    }
+
+    fn running(rules: &RuleSet) -> Vec<&str> {
+        rules.iter().filter(|active| active.on).map(|active| active.rule.id.as_ref()).collect()
+    }
+
+    fn selected(select: &[&str], ignore: &[&str]) -> String {
+        let mut rules = set(&[
+            ("caddy/d", ""),
+            ("nginx/a", "aliases = [\"nginx/old-a\"]"),
+            ("nginx/b", "default = \"off\""),
+            ("nginx/syntax", "default = \"always\""),
+        ])
+        .unwrap();
+        rules.select(select, ignore).unwrap();
+        running(&rules).join(" ")
+    }
+
+    #[test]
+    fn the_narrower_name_decides_which_rules_run() {
+        for (select, ignore, runs) in [
+            (&[][..], &[][..], "caddy/d nginx/a nginx/syntax"),
+            (&["nginx/b"], &[], "nginx/b nginx/syntax"),
+            (&["nginx/old-a"], &[], "nginx/a nginx/syntax"),
+            (&["nginx"], &[], "nginx/a nginx/syntax"),
+            (&["all"], &[], "caddy/d nginx/a nginx/b nginx/syntax"),
+            (&["performance"], &["nginx"], "caddy/d"),
+            (&["nginx", "nginx/b"], &["nginx/a"], "nginx/b nginx/syntax"),
+            (&["nginx/a"], &["performance"], "nginx/a"),
+            (&[], &["nginx"], "caddy/d"),
+            (&[], &["nginx/syntax"], "caddy/d nginx/a"),
+            (&["security"], &[], "nginx/syntax"),
+        ] {
+            assert_eq!(selected(select, ignore), runs, "--select {select:?} --ignore {ignore:?}");
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_told_with_the_one_that_was_meant() {
+        let mut rules = set(&[("nginx/bare-proxy-pass", "")]).unwrap();
+        let mut error = |name| rules.select(&[name], &[]).unwrap_err().to_string();
+        assert!(error("nginx/bare-proxypass").contains("did you mean `nginx/bare-proxy-pass`?"));
+        assert!(error("bare-proxy-pass").contains("did you mean `nginx/bare-proxy-pass`?"));
+        assert!(error("perfomance").contains("did you mean `performance`?"));
+        assert!(error("whatever").ends_with("is called `whatever`; `proxylint rules` lists all"));
+    }
+
+    #[test]
+    fn names_are_taken_once() {
+        let error = set(&[("nginx/a", ""), ("nginx/b", "aliases = [\"nginx/a\"]")]).unwrap_err().to_string();
+        assert_eq!(error, "own/nginx/b.md:1: there is a rule called `nginx/a` already; give this one another name");
+        assert!(matches!(set(&[]), Err(RuleError::Empty(_))));
+    }
+
+    #[test]
+    fn pages_that_name_no_check_or_are_not_text_are_told_by_line() {
+        let mut files = Memory::new();
+        let text = page("nginx/a", "").replace("match = { directive = [\"x\"] }", "check = \"nginx/sintax\"");
+        files.insert("own/nginx/a.md", text.as_bytes());
+        let error = |files: &Memory| read_folder(files, Path::new("own")).unwrap_err().to_string();
+        assert_eq!(
+            error(&files),
+            "own/nginx/a.md:10: there is no check called `nginx/sintax`; did you mean `nginx/syntax`?"
+        );
+        files.insert("own/nginx/a.md", &b"# nginx/a\n\n\xff\n"[..]);
+        assert_eq!(error(&files), "own/nginx/a.md:3: the page is not UTF-8 here");
+        assert!(
+            read_folder(&files, Path::new("other")).unwrap_err().to_string().contains("cannot read the rules in other")
+        );
+    }
+}
