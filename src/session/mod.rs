@@ -127,6 +127,7 @@ pub fn run(files: &dyn Files, request: &Request) -> Result<Outcome, Vec<Error>> 
         configs.into_iter().map(|Config { loader, model, .. }| (loader, model)).unzip();
     let mut session = Session { request, loaders };
     let checked: Vec<Checked> = models.into_par_iter().map(|model| session.first(model)).collect();
+    let directives = checked.iter().map(|it| it.model.len()).sum();
     let complete = unread.iter().all(|it| it.gap != Gap::Failed);
     let complete = complete && checked.iter().all(|it| it.model.not_read().is_empty());
     let done = match request.fixes.filter(|_| complete) {
@@ -134,6 +135,7 @@ pub fn run(files: &dyn Files, request: &Request) -> Result<Outcome, Vec<Error>> 
         None => untouched(checked),
     };
     let mut outcome = Outcome::new(done, |number| session.loaders[number].paths());
+    outcome.directives = directives;
     outcome.add_gaps(unread, not_included);
     Ok(outcome)
 }

@@ -26,7 +26,7 @@ pub struct Outcome {
     pub mains: Vec<(Server, PathBuf)>,
     /// Canonical paths of the files that were read.
     pub files: BTreeSet<PathBuf>,
-    /// Number of directives, each place of inclusion counted.
+    /// Number of directives before any fix, each place of inclusion counted.
     pub directives: usize,
     /// What the files become.
     pub changed: Vec<Changed>,
@@ -135,7 +135,6 @@ impl Outcome {
         let missed: HashSet<&Path> = model.not_read().iter().map(|missed| missed.path.as_path()).collect();
         let read = model.sources().iter().zip(paths).filter(|((_, file), _)| !missed.contains(file.path()));
         self.files.extend(read.map(|(_, path)| path.clone()));
-        self.directives += model.len();
         self.mains.push((model.server(), model.sources().get(model.main()).path().to_owned()));
         let gap = |it: &NotRead| Unread { path: it.path.clone(), reason: it.reason.clone(), gap: Gap::Failed };
         self.unread.extend(model.not_read().iter().map(gap));

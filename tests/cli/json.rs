@@ -83,3 +83,24 @@ fn after_fixes_it_holds_what_remains() {
     assert_eq!(rules, ["nginx/include-not-found"]);
     assert!(folder.read("nginx.conf").contains("gzip on;"));
 }
+
+#[test]
+fn every_field_is_described() {
+    fn keys(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                found.extend(fields.keys().cloned());
+                fields.values().for_each(|value| keys(value, found));
+            }
+            Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+            _ => {}
+        }
+    }
+    let folder = Folder::new(&[("nginx.conf", MAIN), ("conf.d/site.conf", SITE)]);
+    let mut found = Vec::new();
+    keys(&document(&folder, 1, &["."]), &mut found);
+    let page = include_str!("../../docs/json.md");
+    for key in found {
+        assert!(page.contains(&format!("`{key}")) || page.contains(&format!(".{key}`")), "{key}");
+    }
+}
