@@ -47,13 +47,26 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 fn write_rule(out: &mut String, rule: &Rule, path: &Path) -> std::fmt::Result {
-    let Rule { id, aliases, summary, page: _, server, severity, category, since, versions, activation, message, finds } =
-        rule;
+    let Rule {
+        id,
+        aliases,
+        summary,
+        page: _,
+        server,
+        severity,
+        category,
+        since,
+        versions,
+        activation,
+        message,
+        finds,
+        mends,
+    } = rule;
     writeln!(
         out,
         "Rule {{ id: {}, aliases: {}, summary: {}, page: Cow::Borrowed(include_str!({path:?})), server: {}, \
          severity: Severity::{severity:?}, category: Category::{category:?}, since: {}, versions: {}, \
-         activation: Activation::{activation:?}, message: {}, finds: {} }},",
+         activation: Activation::{activation:?}, message: {}, finds: {}, mends: Mends::{mends:?} }},",
         text(id),
         texts(aliases),
         text(summary),

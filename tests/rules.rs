@@ -8,6 +8,7 @@ use std::path::Path;
 
 use proxylint::checks::CHECKS;
 use proxylint::files::Disk;
+use proxylint::rule::example::{Example, Verdict};
 use proxylint::rule::file::Page;
 use proxylint::rule::set::read_folder;
 use proxylint::rule::verify::verify;
@@ -33,7 +34,7 @@ fn examples_of_the_pages_hold() {
 
 #[test]
 fn examples_of_declarative_rules_hold() {
-    assert_examples_hold("fixtures/rules");
+    assert_examples_hold("fixtures/rules/declared");
 }
 
 #[test]
@@ -51,6 +52,16 @@ fn pages_have_the_sections_that_readers_expect() {
         let sections: Vec<&str> = rule.page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
         assert_eq!(sections, ["Why", "Fix", "Examples", "References"], "{}", rule.id);
         assert!(rule.page.ends_with('\n'), "{}", rule.id);
+    }
+}
+
+#[test]
+fn examples_say_whether_a_fix_is_safe() {
+    for (path, page) in pages("rules") {
+        let unsaid = |example: &&Example| matches!(&example.verdict, Verdict::Bad { fixed: Some(fixed) } if fixed.safe.is_none());
+        let line =
+            page.examples.iter().find(unsaid).map(|example| page.rule.page[..example.at].matches('\n').count() + 1);
+        assert_eq!(line, None, "{path}: the `fixed` of the example at this line must say `safe` or `unsafe`");
     }
 }
 

@@ -39,6 +39,33 @@ pub struct Rule {
     pub message: Option<Text>,
     /// How it finds its places.
     pub finds: Finds,
+    /// What kind of fixes it has.
+    pub mends: Mends,
+}
+
+/// What kind of fixes a rule has. For a check, its examples say so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mends {
+    /// None.
+    Never,
+    /// Safe ones.
+    Safely,
+    /// Unsafe ones.
+    Unsafely,
+    /// Both kinds.
+    Both,
+}
+
+impl Mends {
+    /// One word for lists.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "none",
+            Self::Safely => "safe",
+            Self::Unsafely => "unsafe",
+            Self::Both => "both",
+        }
+    }
 }
 
 /// Whether a rule runs when nobody selects rules.

@@ -4,8 +4,8 @@
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use toml::de::DeValue;
 
-use crate::rule::definition::{Activation, Finds, Param, Params, Pattern, Rewrite, Rule, Text, Texts};
-use crate::rule::example::{Example, Fence, group};
+use crate::rule::definition::{Activation, Finds, Mends, Param, Params, Pattern, Rewrite, Rule, Text, Texts};
+use crate::rule::example::{Example, Fence, Verdict, group};
 use crate::rule::level::{Category, Severity};
 use crate::rule::template::{self, Piece};
 use crate::table::{Table, TableError, Value};
@@ -161,8 +161,22 @@ fn read_rule(id: &str, text: &str, summary: String, page: &str, examples: &[Exam
         versions,
         activation: activation.transpose()?.unwrap_or(Activation::On),
         message,
+        mends: mends(&finds, examples),
         finds,
     })
+}
+
+/// A definition says what its fix is; of a check the `fixed` examples tell.
+fn mends(finds: &Finds, examples: &[Example]) -> Mends {
+    let of = |safe: bool| if safe { Mends::Safely } else { Mends::Unsafely };
+    if let Finds::Match { rewrite, .. } = finds {
+        return rewrite.as_ref().map_or(Mends::Never, |rewrite| of(rewrite.safe));
+    }
+    let fixed = examples.iter().filter_map(|example| match &example.verdict {
+        Verdict::Bad { fixed: Some(fixed) } => Some(fixed.safe.map_or(Mends::Both, of)),
+        _ => None,
+    });
+    fixed.reduce(|a, b| if a == b { a } else { Mends::Both }).unwrap_or(Mends::Never)
 }
 
 /// The folder says which server a rule is about; elsewhere its examples do.
@@ -291,7 +305,6 @@ fn texts(list: Vec<String>) -> Texts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rule::example::Verdict;
 
     const GOOD: &str = "\
 # acme/rule

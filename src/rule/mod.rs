@@ -10,7 +10,7 @@ pub mod set;
 pub mod template;
 pub mod verify;
 
-pub use definition::{Activation, Finds, Param, Params, Pattern, Rewrite, Rule};
+pub use definition::{Activation, Finds, Mends, Param, Params, Pattern, Rewrite, Rule};
 pub use set::{RuleError, RuleSet};
 
 pub(crate) use rewrite::Mender;
