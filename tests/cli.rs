@@ -1,6 +1,8 @@
 //! The program as people run it. `TRYCMD=overwrite cargo test --test cli` writes what it says today
 //! into `tests/cmd`; read the difference before it is committed.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says what it skips")]
+
 #[path = "cli/run.rs"]
 mod run;
 
