@@ -4,4 +4,5 @@
 //! them into static tables, so that nothing is parsed at run time.
 
 pub mod distros;
+pub mod caddy;
 pub mod nginx;
