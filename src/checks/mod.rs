@@ -1,7 +1,9 @@
 //! What data cannot say: checks that rules call by name. A check looks and reports; it never
 //! decides severity, id or link, and never reads or prints.
 
+pub mod caddy;
 pub mod nginx;
+pub mod problems;
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -139,7 +141,18 @@ pub struct Check {
 }
 
 /// Every check.
-pub static CHECKS: &[&Check] = &[&nginx::problems::SYNTAX, &nginx::problems::INCLUDE, &nginx::upstream_reuse::CHECK];
+pub static CHECKS: &[&Check] = &[
+    &problems::NGINX_SYNTAX,
+    &problems::NGINX_INCLUDE,
+    &nginx::upstream_reuse::CHECK,
+    &problems::CADDY_IMPORT,
+    &caddy::idle_pool::UNDERSIZED,
+    &caddy::idle_pool::DEFAULT_HOLDS,
+    &caddy::idle_pool::DEFAULT_LOST,
+    &caddy::idle_pool::CAPPED,
+    &caddy::idle_pool::NEGATIVE,
+    &caddy::idle_pool::OFF,
+];
 
 /// The check of that name.
 pub fn find(name: &str) -> Option<&'static Check> {

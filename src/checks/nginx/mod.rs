@@ -1,4 +1,3 @@
 //! Checks of nginx configurations.
 
-pub mod problems;
 pub mod upstream_reuse;
