@@ -73,7 +73,7 @@ pub(super) fn add_lines(node: Node<'_>, lines: &[String]) -> Result<Vec<Edit>, S
             Ok(vec![before_close(file, open, close, &inner, lines)])
         }
         Body::None { .. } => {
-            let last = node.words().next_back().map_or(head, |word| word.span());
+            let last = node.words().next_back().map_or(head, crate::model::Word::span);
             let outer = indent(file, head);
             let inner = format!("{outer}{}", unit(node));
             let mut text = String::new();
