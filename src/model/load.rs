@@ -37,6 +37,14 @@ impl Loader {
         }
     }
 
+    /// The canonical paths of the files read, the main file first.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Nginx(loader) => loader.paths(),
+            Self::Caddy(loader) => loader.paths(),
+        }
+    }
+
     /// Reads the configuration.
     ///
     /// # Errors

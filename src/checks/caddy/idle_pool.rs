@@ -83,8 +83,8 @@ impl Case<'_> {
             Fault::Capped => self.is_capped(*version),
             _ => *found == Some(fault),
         };
-        let versions = faults.iter().filter(|found| holds(found)).map(|(version, _)| VersionSet::exactly(*version));
-        versions.fold(VersionSet::none(), |set, version| set.union(&version))
+        let versions = faults.iter().filter(|found| holds(found)).map(|(version, _)| *version);
+        VersionSet::of(Server::Caddy, versions)
     }
 
     fn fault(&self, version: Version) -> Option<Fault> {
@@ -188,7 +188,7 @@ impl Case<'_> {
                  concurrent requests, connections are {churn}{unless}"
             ),
             (Fault::DefaultLost, _) => format!(
-                "without `{OPTION}` this option drops the pool from {DEFAULT} idle connections to {kept} on Caddy \
+                "without `{OPTION}` this option drops the pool from {DEFAULT} idle connections to {kept} on \
                  {{versions}}: connections are {churn}"
             ),
             (Fault::Capped, _) => format!(

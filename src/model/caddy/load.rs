@@ -57,6 +57,13 @@ impl Loader {
         Ok(model(main, sources, tree, readings, not_read))
     }
 
+    /// The canonical paths of the files read, the main file first.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<(&PathBuf, &FileId)> = self.ids.iter().collect();
+        paths.sort_unstable_by_key(|(_, id)| **id);
+        paths.into_iter().map(|(path, _)| path.clone()).collect()
+    }
+
     fn intern(&mut self, files: &dyn Files, path: &Path) -> FileId {
         let canonical = files.canonical(path).unwrap_or_else(|_| normal(path));
         let next = FileId(self.paths.len() as u32);
@@ -86,7 +93,7 @@ fn readings(main: FileId, reader: &mut Reader<'_>) -> Vec<Reading> {
         let parsed = parse(main, reader, &env, &Dialect::new(version));
         let (same, others): (Vec<_>, Vec<_>) =
             rest.into_iter().partition(|&v| v == version || parsed.same_reading.contains(v));
-        let versions = same.into_iter().fold(VersionSet::none(), |set, v| set.union(&VersionSet::exactly(v)));
+        let versions = VersionSet::of(Server::Caddy, same);
         readings.push(Reading { versions, parsed });
         rest = others;
     }
