@@ -2,6 +2,7 @@
 
 pub mod context;
 mod guess;
+pub mod values;
 mod keepalive;
 #[cfg(test)]
 mod tests;
@@ -116,6 +117,8 @@ pub enum Value {
     Number,
     /// A size: `8k`, `1m`.
     Size,
+    /// A size that may also be in gigabytes: `1g`.
+    LargeSize,
     /// A size, or an expression that gives one.
     SizeExpr,
     /// A number of buffers and their size.
