@@ -248,7 +248,7 @@ fn request(args: &Args) -> Result<Request, Trouble> {
         env: environment(&args.env)?,
         target,
         rules,
-        settings: Settings { peak_concurrency: args.peak_concurrency },
+        settings: Settings { peak_concurrency: args.peak_concurrency, ..Settings::default() },
         least: args.min_severity.severity(),
         fixes: (args.fix || args.diff).then_some(wanted),
     })

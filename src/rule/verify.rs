@@ -154,11 +154,12 @@ impl OneRule {
             target.set(example.server, Versions::parse(example.server, text).map_err(|e| e.to_string())?);
         }
         let main = path_of(&example.files[0], example.server);
+        let settings = Settings { peak_concurrency: example.peak_concurrency, ..Settings::default() };
         let loader = match example.server {
             Server::Nginx => Loader::nginx(main, Root::Implied, PathMap::default()),
             Server::Caddy => Loader::caddy(main, Env::new(), PathMap::default(), target.caddy.set.clone()),
         };
-        Ok(Self { rules, target, settings: Settings { peak_concurrency: example.peak_concurrency }, loader })
+        Ok(Self { rules, target, settings, loader })
     }
 
     fn check(&self, model: Model, versions: Versions) -> rounds::Checked {

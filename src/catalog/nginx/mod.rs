@@ -1,15 +1,17 @@
 //! The directives and variables of nginx.
 
+mod build;
 pub mod context;
 mod guess;
-pub mod values;
 mod keepalive;
 #[cfg(test)]
 mod tests;
+pub mod values;
 mod versions;
 
 use crate::version::{Version, VersionSet};
 
+pub use build::{Build, BuildError};
 pub use context::{Area, Context, ContextSet};
 pub use guess::{Likeness, likeness};
 pub use keepalive::{Keepalive, keepalive};
