@@ -3,6 +3,7 @@
 //! Rules find their directives through the model's index of names, so a rule costs nothing where
 //! the names it is about do not stand.
 
+pub mod guard;
 mod place;
 pub mod rounds;
 #[cfg(test)]

@@ -76,6 +76,27 @@ impl Patch {
     pub fn apply(&self, file: usize, old: &[u8]) -> Vec<u8> {
         self.files.get(&file).map_or_else(|| old.to_vec(), |patch| patch.apply(old))
     }
+
+    /// The changes of a file in the order of the text, and where each new text comes to stand.
+    pub fn placed(&self, file: usize) -> Vec<(Change, Range<usize>)> {
+        let steps = self.files.get(&file).map(FilePatch::steps).unwrap_or_default();
+        let (mut placed, mut shift) = (Vec::with_capacity(steps.len()), 0_isize);
+        for Step { range, text, .. } in steps {
+            let start = range.start.wrapping_add_signed(shift);
+            let place = start..start + text.len();
+            shift += text.len() as isize - range.len() as isize;
+            placed.push((Change { file, range, text: text.to_vec() }, place));
+        }
+        placed
+    }
+}
+
+/// One change, ready to be made.
+struct Step<'a> {
+    range: Range<usize>,
+    /// Insertions at one offset come first, in their order; then what is replaced there.
+    rank: usize,
+    text: &'a [u8],
 }
 
 impl Change {
@@ -125,17 +146,25 @@ impl FilePatch {
         }
     }
 
+    /// In the order of the text.
+    fn steps(&self) -> Vec<Step<'_>> {
+        let inserted = self.inserted.iter().flat_map(|(&at, texts)| {
+            texts.iter().enumerate().map(move |(rank, text)| Step { range: at..at, rank, text })
+        });
+        let replaced =
+            self.replaced.iter().map(|(&start, (end, text))| Step { range: start..*end, rank: usize::MAX, text });
+        let mut steps: Vec<Step<'_>> = inserted.chain(replaced).collect();
+        steps.sort_by_key(|step| (step.range.start, step.rank));
+        steps
+    }
+
     fn apply(&self, old: &[u8]) -> Vec<u8> {
-        let inserted = self.inserted.iter().map(|(&at, texts)| (at, false, at, texts.concat()));
-        let replaced = self.replaced.iter().map(|(&start, (end, text))| (start, true, *end, text.clone()));
-        let mut steps: Vec<(usize, bool, usize, Vec<u8>)> = inserted.chain(replaced).collect();
-        steps.sort_unstable();
         let mut new = Vec::with_capacity(old.len() + 256);
         let mut done = 0;
-        for (start, _, end, text) in steps {
-            new.extend_from_slice(&old[done..start]);
-            new.extend_from_slice(&text);
-            done = end;
+        for Step { range, text, .. } in self.steps() {
+            new.extend_from_slice(&old[done..range.start]);
+            new.extend_from_slice(text);
+            done = range.end;
         }
         new.extend_from_slice(&old[done..]);
         new
@@ -183,6 +212,18 @@ mod tests {
         patch.add(&[change(0..0, "up;"), change(4..5, "y")]).unwrap();
         assert_eq!(patch.add(&[change(0..0, "up;"), change(2..3, "z")]), Err(Overlap));
         assert_eq!(result(&patch), "up;01x3y56789");
+    }
+
+    #[test]
+    fn the_places_of_the_new_texts_are_told() {
+        let mut patch = Patch::new();
+        patch.add(&[change(2..4, "abc"), change(2..2, "1"), change(2..2, "22"), change(7..9, "")]).unwrap();
+        patch.add(&[change(9..10, "z")]).unwrap();
+        let new = patch.apply(0, b"0123456789");
+        let texts: Vec<_> =
+            patch.placed(0).into_iter().map(|(change, place)| (change.text, new[place].to_vec())).collect();
+        assert_eq!(texts.len(), 5);
+        assert!(texts.iter().all(|(text, there)| text == there), "{texts:?}");
     }
 
     #[test]

@@ -2,32 +2,35 @@
 
 mod join;
 mod plan;
+mod round;
+mod state;
 #[cfg(test)]
 mod tests;
 mod texts;
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::files::{Files, Overlay};
+use crate::files::Files;
 use crate::finding::Finding;
 use crate::fix::Safety;
-use crate::fix::apply::Patch;
-use crate::model::{Model, ProblemKind};
+use crate::model::Model;
 use crate::source::Position;
 use crate::version::VersionSet;
 
 use plan::Plan;
+use round::{Refused, Round, strays};
+use state::State;
 
 /// Rounds that may pass without fewer findings to fix.
 const PATIENCE: u32 = 10;
 
 /// A configuration and what the rules say of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Checked {
     /// The configuration.
-    pub model: Model,
+    pub model: Arc<Model>,
     /// The versions that will read it. A later round keeps them.
     pub target: VersionSet,
     /// Whether the user stated them.
@@ -41,12 +44,14 @@ pub trait Linter {
     /// Why it could not go on.
     type Error;
 
-    /// Reads configuration number `model`, which was `before`, again, for the same target, and
-    /// checks it.
+    /// Reads configuration number `model`, which was `before`, again. File ids stay the same.
     ///
     /// # Errors
     /// When the program itself could not go on.
-    fn again(&mut self, model: usize, before: &Checked, files: &dyn Files) -> Result<Checked, Self::Error>;
+    fn load(&mut self, model: usize, before: &Checked, files: &dyn Files) -> Result<Model, Self::Error>;
+
+    /// Checks what became of `before`, for the same target.
+    fn check(&mut self, before: &Checked, model: Model) -> Checked;
 }
 
 /// A file that fixes changed.
@@ -81,8 +86,8 @@ pub struct Applied {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// It changes something else too, and only safe fixes were asked for.
-    #[error("unsafe, apply it with --unsafe-fixes")]
-    Unsafe,
+    #[error("unsafe, as {0}; apply it with --unsafe-fixes")]
+    Unsafe(String),
     /// A version of the target does not understand the new text.
     #[error("{0}")]
     Version(String),
@@ -98,9 +103,6 @@ pub enum Reason {
     /// The text would not parse any more: a fault of this program.
     #[error("it would break the syntax ({0}), which is a bug of proxylint")]
     Breaks(String),
-    /// It would change settings that it does not declare.
-    #[error("{0}")]
-    Guard(String),
     /// The fixes undo each other.
     #[error("the fixes do not settle, which is a bug of proxylint")]
     Unsettled,
@@ -149,7 +151,8 @@ impl Outcome {
 }
 
 /// Applies the fixes of `first` that are at least as safe as `allow`, and those of what is found
-/// afterwards, until nothing changes.
+/// afterwards, until nothing changes. What the guard sees a fix change besides is added to the fix,
+/// which is unsafe then.
 ///
 /// # Errors
 /// What the linter met.
@@ -176,149 +179,48 @@ pub fn run<L: Linter>(
         } else {
             idle += 1;
         }
-        let (next, refused) = Round::play(linter, files, &state, &plan)?;
-        match next {
-            Some(next) => state = next,
-            None => return Ok(state.finish(&plan, refused)),
+        let Round { trial, refused, .. } = Round::play(linter, files, &state, &plan, (0..open).collect())?;
+        let Some(trial) = trial else {
+            judge_rest(linter, files, &mut state)?;
+            return Ok(state.finish(&plan, refused));
+        };
+        let strays = strays(&state.checked, &plan, &trial);
+        if state.demote(&plan, strays) && allow == Safety::Safe {
+            continue;
         }
+        state = state.advance(linter, &plan, trial);
     }
 }
 
-/// Where the rounds stand.
-#[derive(Clone)]
-struct State {
-    checked: Vec<Arc<Checked>>,
-    /// The files that were touched, by canonical path.
-    texts: BTreeMap<PathBuf, Changed>,
-    applied: Vec<Applied>,
-    rounds: u32,
+/// Applies nothing, but adds to each fix what the guard sees it change besides.
+///
+/// # Errors
+/// What the linter met.
+pub fn judge<L: Linter>(linter: &mut L, files: &dyn Files, first: Vec<Checked>) -> Result<Outcome, L::Error> {
+    let mut state = State::new(first);
+    let plan = Plan::new(files, &state.checked, Safety::Unsafe);
+    let mut waiting: Vec<usize> = (0..plan.groups.len()).collect();
+    let mut all_refused = Refused::new();
+    while !waiting.is_empty() {
+        let Round { trial, refused, .. } = Round::play(linter, files, &state, &plan, waiting.clone())?;
+        let judged = trial.iter().flat_map(|trial| &trial.groups).chain(refused.iter().map(|(group, _)| group));
+        let judged: HashSet<usize> = judged.copied().collect();
+        waiting.retain(|group| !judged.contains(group));
+        all_refused.extend(refused);
+        match trial {
+            Some(trial) => drop(state.demote(&plan, strays(&state.checked, &plan, &trial))),
+            None => break,
+        }
+    }
+    Ok(state.finish(&plan, all_refused))
 }
 
-impl State {
-    fn new(first: Vec<Checked>) -> Self {
-        let checked = first.into_iter().map(Arc::new).collect();
-        Self { checked, texts: BTreeMap::new(), applied: Vec::new(), rounds: 0 }
+/// Lets the guard judge the unsafe fixes that remain.
+fn judge_rest<L: Linter>(linter: &mut L, files: &dyn Files, state: &mut State) -> Result<(), L::Error> {
+    let plan = Plan::new(files, &state.checked, Safety::Unsafe);
+    let all = (0..plan.groups.len()).collect();
+    if let Some(trial) = Round::play(linter, files, state, &plan, all)?.trial {
+        state.demote(&plan, strays(&state.checked, &plan, &trial));
     }
-
-    fn finish(self, plan: &Plan, refused: Refused) -> Outcome {
-        let refused = refused.into_iter().flat_map(|(group, reason)| plan.groups[group].held(&reason));
-        let mut held: Vec<Held> = plan.held.iter().cloned().chain(refused).collect();
-        held.sort_by_key(|held| (held.model, held.finding, held.fix));
-        let changed = self.texts.into_values().filter(|file| file.old != file.new).collect();
-        Outcome { checked: self.checked, changed, applied: self.applied, held, rounds: self.rounds }
-    }
-}
-
-/// Groups that are wrong, by index.
-type Refused = Vec<(usize, Reason)>;
-
-/// One round: as many of a plan's groups as go together.
-struct Round<'a, L> {
-    linter: &'a mut L,
-    files: &'a dyn Files,
-    state: &'a State,
-    plan: &'a Plan,
-    /// Indices of the groups in `next`.
-    accepted: Vec<usize>,
-    refused: Refused,
-    /// The state with the accepted groups applied.
-    next: Option<State>,
-}
-
-impl<'a, L: Linter> Round<'a, L> {
-    /// The state after the round, if it changes anything, and the groups that are wrong.
-    fn play(
-        linter: &'a mut L,
-        files: &'a dyn Files,
-        state: &'a State,
-        plan: &'a Plan,
-    ) -> Result<(Option<State>, Refused), L::Error> {
-        let mut round = Self { linter, files, state, plan, accepted: Vec::new(), refused: Vec::new(), next: None };
-        round.settle(&(0..plan.groups.len()).collect::<Vec<_>>())?;
-        Ok((round.next, round.refused))
-    }
-
-    /// Accepts what it can of `groups`. All at once where that is right, else half by half until
-    /// those that are wrong stand alone.
-    fn settle(&mut self, groups: &[usize]) -> Result<(), L::Error> {
-        let (patch, included) = self.patch(groups);
-        if included.is_empty() {
-            if let ([alone], true) = (groups, self.accepted.is_empty()) {
-                self.refused.push((*alone, Reason::Overlap));
-            }
-            return Ok(());
-        }
-        let next = self.apply(&patch, &included)?;
-        match self.judge(&next) {
-            Ok(()) => {
-                self.accepted.extend(included);
-                self.next = Some(next);
-            }
-            Err(reason) => match groups {
-                [alone] => self.refused.push((*alone, reason)),
-                _ => {
-                    let (left, right) = groups.split_at(groups.len() / 2);
-                    self.settle(left)?;
-                    self.settle(right)?;
-                }
-            },
-        }
-        Ok(())
-    }
-
-    /// What was accepted and, of `groups`, what does not overlap; the indices of the latter.
-    fn patch(&self, groups: &[usize]) -> (Patch, Vec<usize>) {
-        let mut patch = Patch::new();
-        for &group in &self.accepted {
-            // They went together before.
-            let _ = patch.add(&self.plan.groups[group].changes);
-        }
-        let included = groups.iter().copied().filter(|&group| patch.add(&self.plan.groups[group].changes).is_ok());
-        let included = included.collect();
-        (patch, included)
-    }
-
-    /// The state after `patch`, which brings `included` to what was accepted.
-    fn apply(&mut self, patch: &Patch, included: &[usize]) -> Result<State, L::Error> {
-        let mut next = State { rounds: self.state.rounds + 1, ..self.state.clone() };
-        for number in patch.files() {
-            let (path, bytes) = self.plan.texts.get(number);
-            let new: Arc<[u8]> = patch.apply(number, bytes).into();
-            let first = || Changed { path: path.to_owned(), old: bytes.clone(), new: bytes.clone() };
-            next.texts.entry(path.to_owned()).or_insert_with(first).new = new;
-        }
-        let changed = next.texts.values().map(|file| (file.path.clone(), file.new.clone()));
-        let overlay = Overlay::with(self.files, changed.collect());
-        for model in self.plan.texts.readers(patch.files()) {
-            next.checked[model] = Arc::new(self.linter.again(model, &self.state.checked[model], &overlay)?);
-        }
-        let groups = self.accepted.iter().chain(included).map(|&group| &self.plan.groups[group]);
-        next.applied.extend(groups.map(|group| group.applied(&self.state.checked)));
-        Ok(next)
-    }
-
-    /// Whether a state may follow on the one before.
-    fn judge(&self, next: &State) -> Result<(), Reason> {
-        for (before, after) in self.state.checked.iter().zip(&next.checked) {
-            if Arc::ptr_eq(before, after) {
-                continue;
-            }
-            if let Some(broken) = new_syntax_error(&before.model, &after.model) {
-                return Err(Reason::Breaks(broken));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The message of a syntax error that was not there before.
-fn new_syntax_error(before: &Model, after: &Model) -> Option<String> {
-    fn errors(model: &Model) -> impl Iterator<Item = &str> {
-        let syntax = model.problems().iter().filter(|problem| problem.kind == ProblemKind::Syntax);
-        syntax.map(|problem| problem.error.message.as_str())
-    }
-    if errors(after).count() <= errors(before).count() {
-        return None;
-    }
-    errors(after).last().map(str::to_owned)
+    Ok(())
 }

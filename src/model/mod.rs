@@ -5,7 +5,6 @@
 pub mod caddy;
 pub mod include;
 pub mod layout;
-pub mod load;
 pub mod nginx;
 
 use std::collections::{HashMap, HashSet};
@@ -79,7 +78,6 @@ pub struct Model {
     pub(crate) root: nginx::Context,
     pub(crate) index: OnceLock<Index>,
     pub(crate) nginx: OnceLock<nginx::View>,
-    pub(crate) caddy: OnceLock<caddy::View>,
 }
 
 /// The directives by name, and of one name by the block that they stand in.
@@ -134,8 +132,8 @@ impl Model {
         not_read: Vec<NotRead>,
         root: nginx::Context,
     ) -> Self {
-        let (index, nginx, caddy) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { server, main, sources, trees, entries, chains, problems, not_read, root, index, nginx, caddy }
+        let (index, nginx) = (OnceLock::new(), OnceLock::new());
+        Self { server, main, sources, trees, entries, chains, problems, not_read, root, index, nginx }
     }
 
     fn index(&self) -> &Index {
@@ -170,12 +168,6 @@ impl Model {
     /// What was wrong with text and includes.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
-    }
-
-    /// The versions of the target for which nothing is wrong with text and includes.
-    pub fn readable_by(&self, target: &VersionSet) -> VersionSet {
-        let refused = |problem: &Problem| problem.versions.clone().unwrap_or_else(VersionSet::all);
-        self.problems.iter().map(refused).fold(target.clone(), |set, refused| set.difference(&refused))
     }
 
     /// Files that exist, would be read by the server, and could not be read here.
@@ -255,11 +247,6 @@ impl Model {
     /// nginx's view of it: contexts, upstreams, locations, settings in effect. Built on first use.
     pub fn nginx(&self) -> &nginx::View {
         self.nginx.get_or_init(|| nginx::View::new(self))
-    }
-
-    /// Caddy's view of it: sites, what passes requests to backends. Built on first use.
-    pub fn caddy(&self) -> &caddy::View {
-        self.caddy.get_or_init(|| caddy::View::new(self))
     }
 }
 
@@ -410,6 +397,16 @@ impl<'m> Node<'m> {
     /// The include or import directives that lead to it, the innermost first.
     pub fn chain(self) -> impl Iterator<Item = Span> + 'm {
         self.model.chain(self.chain_id())
+    }
+
+    /// Index behind its last descendant.
+    pub(crate) fn end(self) -> NodeId {
+        NodeId(self.entry().end)
+    }
+
+    /// Whether two directives, maybe of different models, are one and the same in one text.
+    pub(crate) fn is_same_text(self, other: Node<'_>) -> bool {
+        self.entry().node == other.entry().node && std::ptr::eq(self.tree(), other.tree())
     }
 
     /// The context it stands in (nginx).

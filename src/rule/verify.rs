@@ -7,16 +7,15 @@ use crate::checks::Settings;
 use crate::files::{Files, Memory};
 use crate::fix::Safety;
 use crate::lint::{self, rounds};
-use crate::model::Model;
-use crate::model::include::{PathMap, Root};
-use crate::model::load::Loader;
+use crate::model::include::{self, PathMap, Root};
+use crate::model::{Model, caddy::load};
 use crate::rule::definition::{Activation, Rule};
 use crate::rule::example::{Example, ExampleFile, Fixed, Verdict};
 use crate::rule::file::Page;
 use crate::rule::set::RuleSet;
 use crate::syntax::caddy::Env;
 use crate::target::{Target, Versions};
-use crate::version::{Holds, Server};
+use crate::version::Server;
 
 /// An example that does not come out as the page says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,15 +56,13 @@ pub fn verify(page: &Page, path: &str) -> Vec<Failure> {
 fn run(rule: &Rule, example: &Example) -> Result<(), String> {
     let files = memory(&example.files, example.server);
     let mut linter = OneRule::new(rule, example)?;
-    let model = linter.loader.load(&files).map_err(|e| format!("the example cannot be read: {e}"))?;
-    let versions = linter.target.of(&model);
-    let unread = model.problems().iter().find(|problem| {
-        problem.versions.as_ref().is_none_or(|set| versions.set.holds(example.server, set) != Holds::Never)
-    });
-    if let (Some(problem), true) = (unread, rule.activation != Activation::Always) {
-        return Err(format!("the example cannot be read: {}", problem.error.message));
+    let model = linter.read(&files).map_err(|e| format!("the example cannot be read: {e}"))?;
+    let unread = model.problems().first().map(|problem| &problem.error);
+    if let (Some(error), true) = (unread, rule.activation != Activation::Always) {
+        return Err(format!("the example cannot be read: {}", error.message));
     }
-    let first = linter.check(model, versions);
+    let versions = linter.target.of(&model);
+    let first = linter.findings(model, versions);
     let found = first.findings.len();
     let outcome = rounds::run(&mut linter, &files, vec![first], Safety::Unsafe).map_err(|e| e.to_string())?;
     match &example.verdict {
@@ -144,6 +141,12 @@ struct OneRule {
     loader: Loader,
 }
 
+/// Reads an example.
+enum Loader {
+    Nginx(include::Loader),
+    Caddy(load::Loader),
+}
+
 impl OneRule {
     fn new(rule: &Rule, example: &Example) -> Result<Self, String> {
         let mut rules = RuleSet::empty();
@@ -154,28 +157,36 @@ impl OneRule {
             target.set(example.server, Versions::parse(example.server, text).map_err(|e| e.to_string())?);
         }
         let main = path_of(&example.files[0], example.server);
-        let settings = Settings { peak_concurrency: example.peak_concurrency, ..Settings::default() };
         let loader = match example.server {
-            Server::Nginx => Loader::nginx(main, Root::Implied, PathMap::default()),
-            Server::Caddy => Loader::caddy(main, Env::new(), PathMap::default(), target.caddy.set.clone()),
+            Server::Nginx => Loader::Nginx(include::Loader::new(main, Root::Implied, PathMap::default())),
+            Server::Caddy => Loader::Caddy(load::Loader::new(main, Env::new(), PathMap::default())),
         };
-        Ok(Self { rules, target, settings, loader })
+        Ok(Self { rules, target, settings: Settings { peak_concurrency: example.peak_concurrency }, loader })
     }
 
-    fn check(&self, model: Model, versions: Versions) -> rounds::Checked {
+    fn read(&mut self, files: &dyn Files) -> io::Result<Model> {
+        match &mut self.loader {
+            Loader::Nginx(loader) => loader.load(files),
+            Loader::Caddy(loader) => loader.load(files, &self.target.caddy.set),
+        }
+    }
+
+    fn findings(&self, model: Model, versions: Versions) -> rounds::Checked {
         let findings = lint::run(&model, &self.rules, &versions, &self.settings);
-        rounds::Checked { model, target: versions.set, stated: versions.stated.is_some(), findings }
+        rounds::Checked { model: model.into(), target: versions.set, stated: versions.stated.is_some(), findings }
     }
 }
 
 impl rounds::Linter for OneRule {
     type Error = io::Error;
 
-    fn again(&mut self, _: usize, before: &rounds::Checked, files: &dyn Files) -> io::Result<rounds::Checked> {
+    fn load(&mut self, _: usize, _: &rounds::Checked, files: &dyn Files) -> io::Result<Model> {
+        self.read(files)
+    }
+
+    fn check(&mut self, before: &rounds::Checked, model: Model) -> rounds::Checked {
         // Later rounds keep the versions of the first: what a fix adds must not narrow them.
-        let server = before.model.server();
-        let versions = Versions { set: before.target.clone(), ..self.target.get(server).clone() };
-        let model = self.loader.load(files)?;
-        Ok(self.check(model, versions))
+        let versions = Versions { set: before.target.clone(), ..self.target.get(before.model.server()).clone() };
+        self.findings(model, versions)
     }
 }

@@ -4,7 +4,6 @@ mod outcome;
 mod scope;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -15,10 +14,8 @@ use crate::fix::Safety;
 use crate::lint;
 use crate::lint::rounds::{self, Checked, Linter};
 use crate::model::Model;
-use crate::model::include::PathMap;
-use crate::model::load::Loader;
+use crate::model::include::{Loader, PathMap};
 use crate::rule::set::RuleSet;
-use crate::syntax::caddy::Env;
 use crate::target::{Target, Versions};
 use crate::version::Server;
 use scope::{Config, Scope};
@@ -36,8 +33,6 @@ pub struct Request {
     pub all: bool,
     /// Where folders of the server lie here.
     pub maps: PathMap,
-    /// What is known of the environment that Caddy will run in.
-    pub env: Env,
     /// The versions that will read the configurations.
     pub target: Target,
     /// The rules.
@@ -135,19 +130,14 @@ pub fn run(files: &dyn Files, request: &Request) -> Result<Outcome, Vec<Error>> 
     let complete = unread.iter().all(|it| it.gap != Gap::Failed);
     let complete = complete && checked.iter().all(|it| it.model.not_read().is_empty());
     let done = match request.fixes.filter(|_| complete) {
-        Some(allow) => rounds::run(&mut session, files, checked, allow).map_err(|error| vec![error])?,
-        None => untouched(checked),
+        Some(allow) => rounds::run(&mut session, files, checked, allow),
+        None => rounds::judge(&mut session, files, checked),
     };
+    let done = done.map_err(|error| vec![error])?;
     let mut outcome = Outcome::new(done, |number| session.loaders[number].paths());
     outcome.directives = directives;
     outcome.add_gaps(unread, not_included);
     Ok(outcome)
-}
-
-/// Configurations that no fix was applied to.
-fn untouched(checked: Vec<Checked>) -> rounds::Outcome {
-    let checked = checked.into_iter().map(Arc::new).collect();
-    rounds::Outcome { checked, changed: Vec::new(), applied: Vec::new(), held: Vec::new(), rounds: 0 }
 }
 
 /// Reads and checks the configurations of a run.
@@ -160,25 +150,28 @@ struct Session<'a> {
 impl Session<'_> {
     fn first(&self, model: Model) -> Checked {
         let versions = self.request.target.of(&model);
-        self.check(model, versions)
+        self.findings(model, versions)
     }
 
-    fn check(&self, model: Model, versions: Versions) -> Checked {
+    fn findings(&self, model: Model, versions: Versions) -> Checked {
         let Request { rules, settings, least, .. } = self.request;
         let mut findings = lint::run(&model, rules, &versions, settings);
         findings.retain(|finding| finding.severity >= *least);
-        Checked { model, target: versions.set, stated: versions.stated.is_some(), findings }
+        Checked { model: model.into(), target: versions.set, stated: versions.stated.is_some(), findings }
     }
 }
 
 impl Linter for Session<'_> {
     type Error = Error;
 
-    fn again(&mut self, number: usize, before: &Checked, files: &dyn Files) -> Result<Checked, Error> {
-        let (server, main) = (before.model.server(), before.model.sources().get(before.model.main()).path());
+    fn load(&mut self, number: usize, before: &Checked, files: &dyn Files) -> Result<Model, Error> {
+        let main = before.model.sources().get(before.model.main()).path();
         let unreadable = |error| Error::Unreadable { path: main.to_owned(), reason: reason(&error) };
-        let model = self.loaders[number].load(files).map_err(unreadable)?;
-        let versions = Versions { set: before.target.clone(), ..self.request.target.get(server).clone() };
-        Ok(self.check(model, versions))
+        self.loaders[number].load(files).map_err(unreadable)
+    }
+
+    fn check(&mut self, before: &Checked, model: Model) -> Checked {
+        let versions = self.request.target.get(before.model.server()).clone();
+        self.findings(model, Versions { set: before.target.clone(), ..versions })
     }
 }

@@ -11,6 +11,7 @@ use crate::finding::Finding;
 use crate::fix::apply::Change;
 use crate::fix::{Fix, Safety};
 use crate::model::ProblemKind;
+use crate::source::Span;
 use crate::version::Holds;
 
 /// The fixes of one round.
@@ -34,8 +35,8 @@ pub(super) struct Group {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Member {
     pub(super) model: usize,
-    finding: usize,
-    fix: usize,
+    pub(super) finding: usize,
+    pub(super) fix: usize,
 }
 
 impl Member {
@@ -56,6 +57,12 @@ impl Group {
     /// Its fixes, all held back for one reason.
     pub(super) fn held(&self, reason: &Reason) -> Vec<Held> {
         self.members.iter().map(|member| member.held(reason.clone())).collect()
+    }
+
+    /// What its findings in one configuration are about.
+    pub(super) fn places(&self, model: usize, checked: &[Arc<Checked>]) -> Vec<Span> {
+        let findings = self.members.iter().filter(|member| member.model == model).map(|it| it.finding(checked));
+        findings.flat_map(|it| it.labels.iter().map(|label| label.span).chain([it.span])).collect()
     }
 
     /// What a report says of it once it is applied.
@@ -132,7 +139,7 @@ fn refusal(checked: &Checked, finding: &Finding, fix: &Fix, allow: Safety) -> Op
             format!("only {versions} understand the new text, and no version was stated")
         }));
     }
-    (fix.safety < allow).then_some(Reason::Unsafe)
+    (fix.safety < allow).then(|| Reason::Unsafe(fix.changes.join(", and ")))
 }
 
 fn single(placed: Vec<(Member, Vec<Change>)>) -> Vec<Group> {

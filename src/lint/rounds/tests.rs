@@ -6,7 +6,7 @@ use super::*;
 use crate::files::Memory;
 use crate::finding::{Category, Severity};
 use crate::fix::{Edit, Fix};
-use crate::model::{Problem, nginx::Context};
+use crate::model::{Problem, ProblemKind, nginx::Context};
 use crate::source::{SourceFile, Sources, Span};
 use crate::syntax::SyntaxError;
 use crate::version::{Server, Version};
@@ -16,9 +16,14 @@ struct Toy;
 impl Linter for Toy {
     type Error = std::io::Error;
 
-    fn again(&mut self, _: usize, before: &Checked, files: &dyn Files) -> Result<Checked, Self::Error> {
+    fn load(&mut self, _: usize, before: &Checked, files: &dyn Files) -> Result<Model, Self::Error> {
         let main = before.model.sources().get(before.model.main()).path().to_owned();
-        read(files, &main)
+        Ok(Arc::into_inner(read(files, &main)?.model).unwrap())
+    }
+
+    fn check(&mut self, before: &Checked, model: Model) -> Checked {
+        let findings = findings(&model);
+        Checked { model: Arc::new(model), findings, ..before.clone() }
     }
 }
 
@@ -26,7 +31,7 @@ impl Linter for Toy {
 fn read(files: &dyn Files, main: &Path) -> std::io::Result<Checked> {
     let mut paths = vec![main.to_owned()];
     let mut sources = Sources::new();
-    let (mut findings, mut problems) = (Vec::new(), Vec::new());
+    let mut problems = Vec::new();
     let mut read = 0;
     while let Some(path) = paths.get(read).cloned() {
         read += 1;
@@ -36,11 +41,6 @@ fn read(files: &dyn Files, main: &Path) -> std::io::Result<Checked> {
         let names = text.lines().filter_map(|line| line.strip_prefix("include "));
         paths.extend(names.map(|name| main.with_file_name(name)));
         let span = |start: usize, len: usize| Span::new(file, start as u32, (start + len) as u32);
-        for (start, word) in words(&text) {
-            if word != "{" || !text[start..].contains('}') {
-                findings.extend(finding(span(start, word.len()), word));
-            }
-        }
         if let Some((start, _)) = text.match_indices('{').find(|(start, _)| !text[*start..].contains('}')) {
             problems.push(Problem {
                 kind: ProblemKind::Syntax,
@@ -52,7 +52,21 @@ fn read(files: &dyn Files, main: &Path) -> std::io::Result<Checked> {
     let main = crate::source::FileId(0);
     let (trees, entries, chains, not_read) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let model = Model::new(Server::Nginx, main, sources, trees, entries, chains, problems, not_read, Context::Main);
-    Ok(Checked { model, target: VersionSet::branch(1, 24), stated: true, findings })
+    let findings = findings(&model);
+    Ok(Checked { model: Arc::new(model), target: VersionSet::branch(1, 24), stated: true, findings })
+}
+
+fn findings(model: &Model) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (file, source) in model.sources().iter() {
+        let text = std::str::from_utf8(source.bytes()).unwrap();
+        for (start, word) in words(text) {
+            if word != "{" || !text[start..].contains('}') {
+                findings.extend(finding(Span::new(file, start as u32, (start + word.len()) as u32), word));
+            }
+        }
+    }
+    findings
 }
 
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -145,7 +159,7 @@ fn what_overlaps_waits_for_the_next_round() {
 fn unsafe_fixes_are_held_back_unless_asked_for() {
     let (new, outcome) = fixed("risk old both\n", Safety::Safe);
     assert_eq!(new, "risk new mended\n", "the second fix, where it alone is safe");
-    assert_eq!(reasons(&outcome), [("toy/risk".into(), "unsafe, apply it with --unsafe-fixes".into())]);
+    assert_eq!(reasons(&outcome), [("toy/risk".into(), "unsafe, as everything; apply it with --unsafe-fixes".into())]);
     let (new, outcome) = fixed("risk old both\n", Safety::Unsafe);
     assert_eq!(new, "dared new dared\n");
     assert!(outcome.held.is_empty());

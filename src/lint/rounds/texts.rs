@@ -8,6 +8,7 @@ use super::Checked;
 use crate::files::Files;
 use crate::fix::Fix;
 use crate::fix::apply::Change;
+use crate::source::FileId;
 
 /// The files by number; one that is reached by several paths has one number.
 #[derive(Default)]
@@ -50,6 +51,11 @@ impl Texts {
         let number = |edit: &crate::fix::Edit| self.numbers[model][edit.span.file.0 as usize];
         let change = |edit| Change { file: number(edit), range: edit.span.range(), text: edit.text.clone() };
         fix.edits.iter().map(change).collect()
+    }
+
+    /// The id that a configuration gives a file, if it reads it.
+    pub(super) fn file_of(&self, model: usize, file: usize) -> Option<FileId> {
+        self.numbers[model].iter().position(|&number| number == file).map(|id| FileId(id as u32))
     }
 
     /// Canonical path and text of a file.

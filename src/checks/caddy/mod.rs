@@ -1,4 +1,0 @@
-//! Checks of Caddyfiles.
-
-pub mod idle_pool;
-mod pool_fix;

@@ -1,0 +1,39 @@
+//! What reading met: text that does not parse, includes that lead nowhere.
+
+use crate::checks::{Check, Cx, Run};
+use crate::fix::{Edit, Fix};
+use crate::model::{Problem, ProblemKind};
+
+/// Places where the server's parser stops.
+pub static SYNTAX: Check = Check { name: "nginx/syntax", run: Run::Model(|cx| report(cx, ProblemKind::Syntax)) };
+
+/// Includes that name nothing, or themselves.
+pub static INCLUDE: Check =
+    Check { name: "nginx/include-not-found", run: Run::Model(|cx| report(cx, ProblemKind::Include)) };
+
+/// Reports the model's problems of one kind.
+pub(crate) fn report(cx: &mut Cx<'_>, kind: ProblemKind) {
+    let model = cx.model;
+    for Problem { error, versions, .. } in model.problems().iter().filter(|p| p.kind == kind) {
+        let report = cx.report_span(error.span, error.message.clone());
+        if let Some(versions) = versions {
+            report.versions(versions.clone());
+        }
+        for (span, message) in &error.labels {
+            report.label(*span, message.clone());
+        }
+        if let Some(help) = &error.help {
+            report.note(help.clone());
+        }
+        if let Some((_, text)) = error.repair.first() {
+            let title = match *text {
+                ";" => "add the missing `;`".to_owned(),
+                "" => "remove it".to_owned(),
+                "\"" | "'" => "put it in quotes".to_owned(),
+                text => format!("write `{text}`"),
+            };
+            let edits = error.repair.iter().map(|&(span, text)| Edit::replace(span, text)).collect();
+            report.fix(Fix::safe(title, edits));
+        }
+    }
+}
