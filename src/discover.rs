@@ -158,7 +158,7 @@ pub fn recognise(files: &dyn Files, path: &Path, reach: Reach) -> io::Result<Wha
         (Reach::Stated(Server::Nginx), _) | (_, Name::NginxMain) => nginx(&bytes, |_, _| true),
         (_, Name::Caddyfile) => caddyfile(&bytes),
         _ if is_caddy_json(&bytes) => What::Unsupported(CADDY_JSON),
-        (Reach::Named, _) => nginx(&bytes, looks_like_nginx),
+        (Reach::Named, _) => nginx(&bytes, |tree, text| is_main(tree, text) || looks_like_nginx(tree, text)),
         (Reach::Found, _) => nginx(&bytes, |tree, text| is_finished(tree) && looks_like_nginx(tree, text)),
     })
 }
