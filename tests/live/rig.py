@@ -6,6 +6,7 @@ name that only it knows.
 """
 
 import asyncio
+import difflib
 import fcntl
 import os
 import re
@@ -115,6 +116,15 @@ def fix(folder, name, *arguments):
 def contents(folder):
     """The bytes of every file under a folder, by name."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
+
+
+def unified(before, after):
+    """A diff of two trees, for people."""
+    lines = []
+    for name in sorted(before.keys() | after.keys()):
+        old, new = (tree.get(name, b"").decode("latin-1").splitlines() for tree in (before, after))
+        lines += difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="")
+    return "\n".join(lines)
 
 
 # nginx

@@ -9,7 +9,6 @@ with the patch for exactly that version and with the patch for an unstated versi
 
 import argparse
 import asyncio
-import difflib
 import shutil
 import sys
 import tomllib
@@ -228,7 +227,7 @@ async def check_patch(shape, version, target, original, before, patched):
         else:
             stated = [f"--{shape.server}", target] if target else []
             rig.fix(fixed, SERVERS[shape.server][0], *shape.arguments, *stated)
-        diff = unified(rig.contents(original), rig.contents(fixed))
+        diff = rig.unified(rig.contents(original), rig.contents(fixed))
         if bool(diff) != for_version(shape.patched, target):
             yield f"the configuration should be left alone, but was patched:\n{diff}" if diff else \
                 "the configuration should be patched, but was left alone"
@@ -250,15 +249,6 @@ def compare(version, request, old, new):
             yield f"{title}: connections {when}: {why}"
     for difference in differences(old, new, request.differs):
         yield f"{title}: {difference}"
-
-
-def unified(before, after):
-    """A diff of two trees, for people."""
-    lines = []
-    for name in sorted(before.keys() | after.keys()):
-        old, new = (tree.get(name, b"").decode("latin-1").splitlines() for tree in (before, after))
-        lines += difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="")
-    return "\n".join(lines)
 
 
 async def main(options):
