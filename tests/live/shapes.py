@@ -188,7 +188,7 @@ def differences(before, after, allowed):
     allowed = ALWAYS + allowed
     for name in sorted(before.facts.keys() | after.facts.keys()):
         old, new = before.facts.get(name), after.facts.get(name)
-        if old != new and not any(name == words or name.endswith(f" {words}") for words in allowed):
+        if old != new and not any(f" {words} " in f" {name} " for words in allowed):
             yield f"{name}: {', '.join(old or ['(none)'])} -> {', '.join(new or ['(none)'])}"
 
 
