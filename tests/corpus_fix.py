@@ -297,7 +297,7 @@ if __name__ == "__main__":
     parser.add_argument("paths", nargs="*", metavar="PATH", help="only these, as INDEX.tsv names them")
     options = parser.parse_args()
     if not CORPUS.exists():
-        rig.unavailable(f"there is no corpus beside this project: {CORPUS}")
+        rig.unavailable(f"there is no corpus beside this project: {CORPUS}", rig.SKIPPED)
     rig.isolate()
     for version in TARGETS:
         rig.server("nginx", version)

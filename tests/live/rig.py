@@ -27,6 +27,8 @@ CADDY_VERSIONS = ["2.6.2", "2.8.4", "2.11.7"]
 
 # Exit status of a script that could not run for want of a server or of a namespace (EX_UNAVAILABLE of sysexits.h).
 UNAVAILABLE = 69
+# Exit status of a script that has nothing to look at here.
+SKIPPED = 77
 INSIDE = "PROXYLINT_LIVE_INSIDE"
 HOSTS = "127.0.0.1 localhost backend.test api.test auth.test www.test\n"
 
@@ -35,9 +37,9 @@ class Broken(Exception):
     """A server did not do what the test needs; the text says what it said."""
 
 
-def unavailable(why):
+def unavailable(why, status=UNAVAILABLE):
     print(f"NOT RUN: {why}", file=sys.stderr, flush=True)
-    sys.exit(UNAVAILABLE)
+    sys.exit(status)
 
 
 def server(name, version):

@@ -291,11 +291,42 @@ fn written_out(raw: &[u8], moved: &Moved<'_>) -> Option<Vec<u8>> {
     }
     let host = moved.address.proxy_host();
     let port = moved.address.effective_port().to_string();
-    let mut text = raw.to_vec();
-    for (variable, value) in PROXY_VARIABLES.iter().zip([&host[..], &host, port.as_bytes(), port.as_bytes()]) {
-        while let Some(at) = memchr::memmem::find(&text, variable.as_bytes()) {
-            text.splice(at..at + variable.len(), value.iter().copied());
+    let mut text = Vec::with_capacity(raw.len() + host.len());
+    let mut rest = raw;
+    while let Some(at) = memchr::memchr(b'$', rest) {
+        text.extend_from_slice(&rest[..at]);
+        let (name, length) = variable_name(&rest[at..]);
+        let written = &rest[at..at + length];
+        rest = &rest[at + length..];
+        let joins = rest.first() == Some(&b'$') && is_braceless(written);
+        match name {
+            b"proxy_host" => text.extend_from_slice(&host),
+            b"proxy_port" => text.extend_from_slice(port.as_bytes()),
+            // The text that takes the place of the next variable must not become part of this name.
+            _ if joins && PROXY_VARIABLES.iter().any(|next| rest.starts_with(next.as_bytes())) => {
+                text.extend_from_slice(&[b"${", name, b"}"].concat());
+            }
+            _ => text.extend_from_slice(written),
         }
     }
+    text.extend_from_slice(rest);
     Some(text)
+}
+
+/// The name of the variable that a text begins with, and the length of `$name` or `${name}`.
+fn variable_name(text: &[u8]) -> (&[u8], usize) {
+    let inner = &text[1..];
+    if let Some(braced) = inner.strip_prefix(b"{")
+        && let Some(end) = memchr::memchr(b'}', braced)
+    {
+        return (&braced[..end], end + 3);
+    }
+    let is_name = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+    let end = inner.iter().take_while(|b| is_name(b)).count();
+    (&inner[..end], end + 1)
+}
+
+/// Whether a variable that is not empty is written without braces.
+fn is_braceless(written: &[u8]) -> bool {
+    written.len() > 1 && written[1] != b'{'
 }
