@@ -79,12 +79,17 @@ pub struct SourceFile {
     path: PathBuf,
     bytes: Arc<[u8]>,
     lines: OnceLock<Vec<u32>>,
+    /// Places in long lines with the number of characters between the start of the line and them.
+    steps: OnceLock<Vec<(u32, u32)>>,
 }
+
+/// In a line longer than this, columns are counted from a step that is at most about so far away.
+const STEP: usize = 4096;
 
 impl SourceFile {
     /// A file as it was read. `path` is the name it is reported under.
     pub fn new(path: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Self {
-        Self { path: path.into(), bytes: bytes.into(), lines: OnceLock::new() }
+        Self { path: path.into(), bytes: bytes.into(), lines: OnceLock::new(), steps: OnceLock::new() }
     }
 
     /// The name it was opened by.
@@ -136,10 +141,44 @@ impl SourceFile {
     /// Line and column of a byte offset.
     pub fn position(&self, offset: u32) -> Position {
         let line = self.line_of(offset);
-        let start = self.lines()[line as usize - 1] as usize;
-        let column = String::from_utf8_lossy(&self.bytes[start..offset as usize]).chars().count() as u32 + 1;
+        let start = self.lines()[line as usize - 1];
+        let (from, before) = if offset - start <= STEP as u32 { (start, 0) } else { self.step(start, offset) };
+        let column = before + characters(&self.bytes[from as usize..offset as usize]) + 1;
         Position { line, column, offset }
     }
+
+    /// The last step at or in front of `offset` in the line that begins at `start`.
+    fn step(&self, start: u32, offset: u32) -> (u32, u32) {
+        let steps = self.steps.get_or_init(|| self.steps());
+        let after = steps.partition_point(|&(at, _)| at <= offset);
+        after.checked_sub(1).map(|index| steps[index]).filter(|&(at, _)| at >= start).unwrap_or((start, 0))
+    }
+
+    fn steps(&self) -> Vec<(u32, u32)> {
+        let mut steps = Vec::new();
+        let long = (1..=self.line_count()).map(|line| self.line_range(line)).filter(|range| range.len() > STEP);
+        for range in long {
+            let (mut at, mut count) = (range.start, 0);
+            while range.end - at > STEP {
+                let end = boundary(&self.bytes, at + STEP);
+                count += characters(&self.bytes[at..end]);
+                at = end;
+                steps.push((at as u32, count));
+            }
+        }
+        steps
+    }
+}
+
+/// Number of characters; a byte that is not UTF-8 counts as one.
+fn characters(bytes: &[u8]) -> u32 {
+    bytes.utf8_chunks().map(|chunk| chunk.valid().chars().count() + chunk.invalid().len()).sum::<usize>() as u32
+}
+
+/// `at`, or the start of the character that it lies in.
+fn boundary(bytes: &[u8], at: usize) -> usize {
+    let inside = |at: usize| bytes.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    (at.saturating_sub(3)..=at).rev().find(|&at| !inside(at)).unwrap_or(at)
 }
 
 /// The files of a run, by [`FileId`].
@@ -188,5 +227,18 @@ mod tests {
         assert_eq!(file.position(7), Position { line: 2, column: 2, offset: 7 });
         assert_eq!(file.line_bytes(1), "aäb".as_bytes());
         assert_eq!(file.position(9), Position { line: 3, column: 1, offset: 9 });
+    }
+
+    #[test]
+    fn columns_of_long_lines_are_those_counted_from_the_start() {
+        let unit = b"a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\xff\x80\xe2\x82";
+        let bytes = [b"short\n", &unit.repeat(3000)[..], b"\r\n", &unit.repeat(2000)[..]].concat();
+        let file = SourceFile::new("a", &bytes[..]);
+        for offset in (0..bytes.len()).step_by(97) {
+            let start = bytes[..offset].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+            // In the middle of a character its first bytes count as ones that are not UTF-8.
+            let column = characters(&bytes[start..offset]) + 1;
+            assert_eq!(file.position(offset as u32).column, column, "{offset}");
+        }
     }
 }

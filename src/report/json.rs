@@ -16,31 +16,43 @@ use crate::source::{Position, SourceFile, Span};
 use crate::version::Server;
 
 pub(super) fn write(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(&document(outcome, look))?;
-    // serde_json escapes the controls below the blank alone.
-    for part in text.split_inclusive(|c| plain::hidden(c) && c != '\n') {
-        match part.chars().next_back() {
-            Some(last) if plain::hidden(last) && last != '\n' => {
-                let mut units = [0; 2];
-                out.write_all(&part.as_bytes()[..part.len() - last.len_utf8()])?;
-                for unit in last.encode_utf16(&mut units) {
-                    write!(out, "\\u{unit:04x}")?;
-                }
-            }
-            _ => out.write_all(part.as_bytes())?,
-        }
-    }
+    serde_json::to_writer_pretty(Escaping(out), &document(outcome, look))?;
     writeln!(out)
 }
 
-fn document<'a>(outcome: &'a Outcome, look: Look<'_>) -> Document<'a> {
-    let mut seen = HashMap::new();
+/// Escapes hidden characters: serde_json does so only with the controls of ASCII.
+struct Escaping<'a>(&'a mut dyn Write);
+
+impl Write for Escaping<'_> {
+    /// serde_json writes whole characters.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let escaped = |c: char| c == '\x7f' || !c.is_ascii() && plain::hidden(c);
+        let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.contains(escaped)) else {
+            self.0.write_all(bytes)?;
+            return Ok(bytes.len());
+        };
+        for part in text.split_inclusive(escaped) {
+            let last = part.chars().next_back().filter(|&c| escaped(c));
+            self.0.write_all(&part.as_bytes()[..part.len() - last.map_or(0, char::len_utf8)])?;
+            for unit in last.iter().flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec()) {
+                write!(self.0, "\\u{unit:04x}")?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn document<'a>(outcome: &'a Outcome, look: Look<'a>) -> Document<'a> {
     let counts = outcome.counts();
     Document {
         version: 1,
         tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
         target: Target(&outcome.targets),
-        findings: outcome.findings.iter().map(|found| finding(found, look, &mut seen)).collect(),
+        findings: Findings(&outcome.findings, look),
         not_read: outcome.unread.iter().map(|it| unread(it, look)).collect(),
         not_included: outcome.not_included.iter().map(|path| place::path(path, look.base)).collect(),
         summary: Summary {
@@ -59,10 +71,20 @@ struct Document<'a> {
     version: u32,
     tool: Tool,
     target: Target<'a>,
-    findings: Vec<Entry<'a>>,
+    findings: Findings<'a>,
     not_read: Vec<Unread<'a>>,
     not_included: Vec<String>,
     summary: Summary,
+}
+
+/// Made one after the other while they are written: there may be many.
+struct Findings<'a>(&'a [Found], Look<'a>);
+
+impl Serialize for Findings<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut seen = HashMap::new();
+        serializer.collect_seq(self.0.iter().map(|found| finding(found, self.1, &mut seen)))
+    }
 }
 
 #[derive(Serialize)]
