@@ -4,6 +4,8 @@
 #![allow(clippy::print_stdout, reason = "that is how cargo is spoken to")]
 #![allow(dead_code, unreachable_pub, reason = "the program needs more of the shared modules")]
 
+#[path = "build/caddy.rs"]
+mod caddy;
 #[path = "build/catalog.rs"]
 mod catalog;
 #[path = "src/catalog/nginx/context.rs"]
@@ -39,5 +41,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     rules::generate(&root)?;
     distros::generate(&root)?;
+    caddy::generate(&root)?;
     catalog::generate(&root)
 }

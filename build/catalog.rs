@@ -454,6 +454,7 @@ fn value_kind(text: &str, arity: &str) -> Result<String, Error> {
         "bitmask" => "Bitmask",
         "number" => "Number",
         "size" => "Size",
+        "large_size" => "LargeSize",
         "size_expr" => "SizeExpr",
         "number_size" => "Buffers",
         "time_ms" => "Milliseconds",

@@ -234,14 +234,12 @@ impl Target {
 /// The versions less those that refuse a directive or parameter of the configuration; all of them
 /// where none would remain.
 fn narrowed(model: &Model, assumed: &VersionSet) -> VersionSet {
-    match model.server() {
-        Server::Nginx => {
-            let accepted = model.nginx().accepted_by(model, assumed);
-            let one_remains = accepted.members(Server::Nginx).next().is_some();
-            if one_remains { accepted } else { assumed.clone() }
-        }
-        Server::Caddy => assumed.clone(),
-    }
+    let accepted = match model.server() {
+        Server::Nginx => model.nginx().accepted_by(model, assumed),
+        Server::Caddy => model.readable_by(assumed),
+    };
+    let one_remains = accepted.members(model.server()).next().is_some();
+    if one_remains { accepted } else { assumed.clone() }
 }
 
 #[cfg(test)]

@@ -127,6 +127,22 @@ impl VersionSet {
         Self::one(first, first.next_branch())
     }
 
+    /// A set of `versions`, sorted: those without a release between them become one range, and the
+    /// newest release stands for all later ones too.
+    pub fn of(server: Server, versions: impl IntoIterator<Item = Version>) -> Self {
+        let releases = server.releases();
+        let behind = |version: Version| releases.get(releases.partition_point(|&v| v <= version)).copied();
+        let mut ranges: Vec<Range> = Vec::new();
+        for version in versions {
+            let end = behind(version).unwrap_or(Version::MAX);
+            match ranges.last_mut() {
+                Some(last) if last.end >= version => last.end = end,
+                _ => ranges.push(Range { start: version, end }),
+            }
+        }
+        Self { ranges: ranges.into() }
+    }
+
     /// The ranges, sorted.
     pub fn ranges(&self) -> &[Range] {
         &self.ranges
@@ -432,6 +448,15 @@ mod tests {
         assert_eq!(a.difference(&b), set(">=1.20, <1.22"));
         assert_eq!(VersionSet::all().complement(), VersionSet::none());
         assert_eq!(VersionSet::none().complement(), VersionSet::all());
+    }
+
+    #[test]
+    fn single_versions_become_ranges() {
+        let of = |texts: &[&str]| VersionSet::of(Server::Caddy, texts.iter().map(|text| set(text).ranges()[0].start));
+        assert_eq!(of(&["2.6.4", "2.7.0", "2.7.1"]), set(">=2.6.4, <2.7.2"));
+        assert_eq!(of(&["2.6.2", "2.7.0"]).ranges().len(), 2);
+        assert_eq!(of(&["2.11.9"]), set(">=2.11.9"));
+        assert_eq!(of(&[]), VersionSet::none());
     }
 
     #[test]

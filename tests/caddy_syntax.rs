@@ -18,7 +18,7 @@ use proxylint::version::{Server, VersionSet};
 fn load(text: &[u8], target: &str) -> Model {
     let mut files = Memory::new();
     files.insert("Caddyfile", text);
-    Loader::new("Caddyfile", Env::new(), PathMap::default()).load(&files, &VersionSet::parse(target).unwrap()).unwrap()
+    Loader::new("Caddyfile", Env::new(), PathMap::default(), VersionSet::parse(target).unwrap()).load(&files).unwrap()
 }
 
 fn place(model: &Model, span: Span) -> String {
@@ -92,7 +92,7 @@ fn fixtures_have_their_trees() {
         let mut env = Env::new();
         env.set("UPSTREAMS", "one:1 two:2");
         let model =
-            Loader::new(&path, env, PathMap::default()).load(&Disk, &VersionSet::parse(">=2.6.2").unwrap()).unwrap();
+            Loader::new(&path, env, PathMap::default(), VersionSet::parse(">=2.6.2").unwrap()).load(&Disk).unwrap();
         let expected = path.with_extension("tree");
         let is = dump(&model);
         if std::env::var_os("UPDATE").is_some() {

@@ -39,7 +39,8 @@ fn examples_of_declarative_rules_hold() {
 
 #[test]
 fn the_program_has_the_pages_of_the_folder() {
-    let pages = pages("rules");
+    let mut pages = pages("rules");
+    pages.sort_by(|(_, a), (_, b)| a.rule.id.cmp(&b.rule.id));
     assert_eq!(RULES.len(), pages.len());
     for (rule, (path, page)) in RULES.iter().zip(&pages) {
         assert_eq!(*rule, page.rule, "{path}");

@@ -62,6 +62,12 @@ EXTRA_PARAMS = {
     ("ngx_http_upstream_module", "keepalive"): {"<zero>": "1.29.7"},
 }
 
+# Sizes read by ngx_conf_set_off_slot, which takes gigabytes as well.
+LARGE_SIZES = {
+    "client_max_body_size", "directio_alignment", "worker_rlimit_core", "proxy_cache_max_range_offset",
+    "fastcgi_cache_max_range_offset", "scgi_cache_max_range_offset", "uwsgi_cache_max_range_offset",
+}
+
 
 def number(version):
     return tuple(int(n) for n in version.split("."))
@@ -159,6 +165,7 @@ def params_of(d):
 def value_of(d):
     kind = d.get("handler_type") or ""
     kind = "" if kind == "flag" else kind
+    kind = "large_size" if kind == "size" and d["name"] in LARGE_SIZES else kind
     return kind + {True: "$", False: "!", None: ""}[d.get("variables")]
 
 

@@ -1,7 +1,9 @@
 //! What data cannot say: checks that rules call by name. A check looks and reports; it never
 //! decides severity, id or link, and never reads or prints.
 
+pub mod caddy;
 pub mod nginx;
+pub mod problems;
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -19,6 +21,21 @@ use crate::version::VersionSet;
 pub struct Settings {
     /// Peak number of concurrent requests to one backend.
     pub peak_concurrency: Option<u32>,
+    /// Modules that the server has besides nginx's own: `headers-more`, `openresty`, `angie`.
+    pub modules: Vec<String>,
+    /// Directives that the server knows besides those of known modules.
+    pub extra_directives: Vec<String>,
+    /// What `nginx -V` says of the server.
+    pub nginx_build: Option<crate::catalog::nginx::Build>,
+    /// The distribution that the server's package is of: `debian-12`.
+    pub distribution: Option<String>,
+}
+
+impl Settings {
+    /// Whether the user said that the server knows a directive.
+    pub(crate) fn knows_directive(&self, name: &[u8]) -> bool {
+        self.extra_directives.iter().any(|known| known.as_bytes() == name)
+    }
 }
 
 /// What a check may see, and where it reports.
@@ -96,6 +113,19 @@ impl Cx<'_> {
 }
 
 impl Report {
+    /// A report of a part of a directive, for results that several rules share.
+    pub(crate) fn new(node: Node<'_>, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            span,
+            node: Some(node.id()),
+            message: message.into(),
+            labels: Vec::new(),
+            versions: None,
+            fixes: Vec::new(),
+            note: None,
+        }
+    }
+
     /// Adds a related place.
     pub fn label(&mut self, span: Span, message: impl Into<String>) -> &mut Self {
         self.labels.push((span, message.into()));
@@ -139,7 +169,19 @@ pub struct Check {
 }
 
 /// Every check.
-pub static CHECKS: &[&Check] = &[&nginx::problems::SYNTAX, &nginx::problems::INCLUDE, &nginx::upstream_reuse::CHECK];
+pub static CHECKS: &[&Check] = &[
+    &problems::NGINX_SYNTAX,
+    &problems::NGINX_INCLUDE,
+    &nginx::grammar::CHECK,
+    &nginx::upstream_reuse::CHECK,
+    &problems::CADDY_IMPORT,
+    &caddy::idle_pool::UNDERSIZED,
+    &caddy::idle_pool::DEFAULT_HOLDS,
+    &caddy::idle_pool::DEFAULT_LOST,
+    &caddy::idle_pool::CAPPED,
+    &caddy::idle_pool::NEGATIVE,
+    &caddy::idle_pool::OFF,
+];
 
 /// The check of that name.
 pub fn find(name: &str) -> Option<&'static Check> {

@@ -1,6 +1,6 @@
 //! `proxylint check`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{ArgAction, ValueEnum};
@@ -8,7 +8,7 @@ use clap::{ArgAction, ValueEnum};
 use super::terminal::Terminal;
 use super::{Exit, Trouble, patch};
 use crate::checks::Settings;
-use crate::files::{Disk, Files, Kind};
+use crate::files::{Disk, Files, Kind, reason};
 use crate::finding::Severity;
 use crate::fix::Safety;
 use crate::model::include::PathMap;
@@ -16,6 +16,7 @@ use crate::report::summary::{self, Fixes};
 use crate::report::{self, Format};
 use crate::rule::set::RuleSet;
 use crate::session::{self, Outcome, Request};
+use crate::syntax::caddy::Env;
 use crate::target::{Target, Versions};
 use crate::version::Server;
 
@@ -54,6 +55,9 @@ pub(super) struct Args {
     /// Where a folder of the server lies here: /etc/nginx=deploy/nginx
     #[arg(long, value_name = "FROM=TO", help_heading = "Input")]
     map: Vec<Map>,
+    /// What Caddy's environment holds: NAME=VALUE, or a file of such lines (a compose project's .env)
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    env: Vec<String>,
     /// Also check files of a folder that no main file includes
     #[arg(long, help_heading = "Input")]
     all: bool,
@@ -241,12 +245,32 @@ fn request(args: &Args) -> Result<Request, Trouble> {
         lang: args.lang.map(Lang::server),
         all: args.all,
         maps: maps(&args.map)?,
+        env: environment(&args.env)?,
         target,
         rules,
-        settings: Settings { peak_concurrency: args.peak_concurrency },
+        settings: Settings { peak_concurrency: args.peak_concurrency, ..Settings::default() },
         least: args.min_severity.severity(),
         fixes: (args.fix || args.diff).then_some(wanted),
     })
+}
+
+/// The environment that pairs and files give; later ones win.
+fn environment(given: &[String]) -> Result<Env, Trouble> {
+    let mut env = Env::new();
+    for text in given {
+        let trouble = |why: String| {
+            let help = "give NAME=VALUE, or the path of a file with such lines";
+            Trouble::new(format!("`--env {text}`: {why}")).help(help)
+        };
+        let path = Path::new(text);
+        if text.contains('=') && Disk.kind(path) != Kind::File {
+            env.set_pair(text).map_err(|error| trouble(error.to_string()))?;
+        } else {
+            let bytes = Disk.read(path).map_err(|error| trouble(reason(&error)))?;
+            env.set_file(&String::from_utf8_lossy(&bytes)).map_err(|error| trouble(error.to_string()))?;
+        }
+    }
+    Ok(env)
 }
 
 fn maps(pairs: &[Map]) -> Result<PathMap, Trouble> {

@@ -5,6 +5,7 @@
 pub mod caddy;
 pub mod include;
 pub mod layout;
+pub mod load;
 pub mod nginx;
 
 use std::collections::{HashMap, HashSet};
@@ -78,6 +79,7 @@ pub struct Model {
     pub(crate) root: nginx::Context,
     pub(crate) index: OnceLock<Index>,
     pub(crate) nginx: OnceLock<nginx::View>,
+    pub(crate) caddy: OnceLock<caddy::View>,
 }
 
 /// The directives by name, and of one name by the block that they stand in.
@@ -132,8 +134,8 @@ impl Model {
         not_read: Vec<NotRead>,
         root: nginx::Context,
     ) -> Self {
-        let (index, nginx) = (OnceLock::new(), OnceLock::new());
-        Self { server, main, sources, trees, entries, chains, problems, not_read, root, index, nginx }
+        let (index, nginx, caddy) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { server, main, sources, trees, entries, chains, problems, not_read, root, index, nginx, caddy }
     }
 
     fn index(&self) -> &Index {
@@ -168,6 +170,12 @@ impl Model {
     /// What was wrong with text and includes.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// The versions of the target for which nothing is wrong with text and includes.
+    pub fn readable_by(&self, target: &VersionSet) -> VersionSet {
+        let refused = |problem: &Problem| problem.versions.clone().unwrap_or_else(VersionSet::all);
+        self.problems.iter().map(refused).fold(target.clone(), |set, refused| set.difference(&refused))
     }
 
     /// Files that exist, would be read by the server, and could not be read here.
@@ -247,6 +255,11 @@ impl Model {
     /// nginx's view of it: contexts, upstreams, locations, settings in effect. Built on first use.
     pub fn nginx(&self) -> &nginx::View {
         self.nginx.get_or_init(|| nginx::View::new(self))
+    }
+
+    /// Caddy's view of it: sites, what passes requests to backends. Built on first use.
+    pub fn caddy(&self) -> &caddy::View {
+        self.caddy.get_or_init(|| caddy::View::new(self))
     }
 }
 

@@ -7,15 +7,16 @@ use crate::checks::Settings;
 use crate::files::{Files, Memory};
 use crate::fix::Safety;
 use crate::lint::{self, rounds};
-use crate::model::include::{self, PathMap, Root};
-use crate::model::{Model, caddy::load};
+use crate::model::Model;
+use crate::model::include::{PathMap, Root};
+use crate::model::load::Loader;
 use crate::rule::definition::{Activation, Rule};
 use crate::rule::example::{Example, ExampleFile, Fixed, Verdict};
 use crate::rule::file::Page;
 use crate::rule::set::RuleSet;
 use crate::syntax::caddy::Env;
 use crate::target::{Target, Versions};
-use crate::version::Server;
+use crate::version::{Holds, Server};
 
 /// An example that does not come out as the page says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,12 +57,14 @@ pub fn verify(page: &Page, path: &str) -> Vec<Failure> {
 fn run(rule: &Rule, example: &Example) -> Result<(), String> {
     let files = memory(&example.files, example.server);
     let mut linter = OneRule::new(rule, example)?;
-    let model = linter.read(&files).map_err(|e| format!("the example cannot be read: {e}"))?;
-    let unread = model.problems().first().map(|problem| &problem.error);
-    if let (Some(error), true) = (unread, rule.activation != Activation::Always) {
-        return Err(format!("the example cannot be read: {}", error.message));
-    }
+    let model = linter.loader.load(&files).map_err(|e| format!("the example cannot be read: {e}"))?;
     let versions = linter.target.of(&model);
+    let unread = model.problems().iter().find(|problem| {
+        problem.versions.as_ref().is_none_or(|set| versions.set.holds(example.server, set) != Holds::Never)
+    });
+    if let (Some(problem), true) = (unread, rule.activation != Activation::Always) {
+        return Err(format!("the example cannot be read: {}", problem.error.message));
+    }
     let first = linter.findings(model, versions);
     let found = first.findings.len();
     let outcome = rounds::run(&mut linter, &files, vec![first], Safety::Unsafe).map_err(|e| e.to_string())?;
@@ -141,12 +144,6 @@ struct OneRule {
     loader: Loader,
 }
 
-/// Reads an example.
-enum Loader {
-    Nginx(include::Loader),
-    Caddy(load::Loader),
-}
-
 impl OneRule {
     fn new(rule: &Rule, example: &Example) -> Result<Self, String> {
         let mut rules = RuleSet::empty();
@@ -157,18 +154,12 @@ impl OneRule {
             target.set(example.server, Versions::parse(example.server, text).map_err(|e| e.to_string())?);
         }
         let main = path_of(&example.files[0], example.server);
+        let settings = Settings { peak_concurrency: example.peak_concurrency, ..Settings::default() };
         let loader = match example.server {
-            Server::Nginx => Loader::Nginx(include::Loader::new(main, Root::Implied, PathMap::default())),
-            Server::Caddy => Loader::Caddy(load::Loader::new(main, Env::new(), PathMap::default())),
+            Server::Nginx => Loader::nginx(main, Root::Implied, PathMap::default()),
+            Server::Caddy => Loader::caddy(main, Env::new(), PathMap::default(), target.caddy.set.clone()),
         };
-        Ok(Self { rules, target, settings: Settings { peak_concurrency: example.peak_concurrency }, loader })
-    }
-
-    fn read(&mut self, files: &dyn Files) -> io::Result<Model> {
-        match &mut self.loader {
-            Loader::Nginx(loader) => loader.load(files),
-            Loader::Caddy(loader) => loader.load(files, &self.target.caddy.set),
-        }
+        Ok(Self { rules, target, settings, loader })
     }
 
     fn findings(&self, model: Model, versions: Versions) -> rounds::Checked {
@@ -181,7 +172,7 @@ impl rounds::Linter for OneRule {
     type Error = io::Error;
 
     fn load(&mut self, _: usize, _: &rounds::Checked, files: &dyn Files) -> io::Result<Model> {
-        self.read(files)
+        self.loader.load(files)
     }
 
     fn check(&mut self, before: &rounds::Checked, model: Model) -> rounds::Checked {

@@ -14,8 +14,10 @@ use crate::fix::Safety;
 use crate::lint;
 use crate::lint::rounds::{self, Checked, Linter};
 use crate::model::Model;
-use crate::model::include::{Loader, PathMap};
+use crate::model::include::PathMap;
+use crate::model::load::Loader;
 use crate::rule::set::RuleSet;
+use crate::syntax::caddy::Env;
 use crate::target::{Target, Versions};
 use crate::version::Server;
 use scope::{Config, Scope};
@@ -33,6 +35,8 @@ pub struct Request {
     pub all: bool,
     /// Where folders of the server lie here.
     pub maps: PathMap,
+    /// What is known of the environment that Caddy will run in.
+    pub env: Env,
     /// The versions that will read the configurations.
     pub target: Target,
     /// The rules.

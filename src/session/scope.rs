@@ -10,7 +10,8 @@ use super::{Error, Gap, Request, Unread};
 use crate::discover::{self, Name, Reach, What};
 use crate::files::{Files, Kind, reason};
 use crate::model::Model;
-use crate::model::include::{Loader, Root};
+use crate::model::include::Root;
+use crate::model::load::Loader;
 use crate::version::Server;
 
 /// One configuration: the file it begins with, and what was read from there.
@@ -31,6 +32,12 @@ pub(super) struct Scope {
     readers: HashMap<PathBuf, usize>,
     /// Canonical paths of the files that configurations begin with.
     mains: HashSet<PathBuf>,
+}
+
+/// A file that a configuration begins with.
+struct Main {
+    path: PathBuf,
+    server: Server,
 }
 
 /// A file of a folder that may be a configuration.
@@ -54,9 +61,10 @@ impl Scope {
     }
 
     /// Reads configurations, each once, and drops those that another one includes.
-    fn load(&mut self, files: &dyn Files, request: &Request, mains: Vec<PathBuf>) -> Result<(), Error> {
-        let load = |main: PathBuf| {
-            load(files, request, &main).map_err(|error| Error::Unreadable { path: main, reason: reason(&error) })
+    fn load(&mut self, files: &dyn Files, request: &Request, mains: Vec<Main>) -> Result<(), Error> {
+        let load = |main: Main| {
+            let path = main.path.clone();
+            load(files, request, main).map_err(|error| Error::Unreadable { path, reason: reason(&error) })
         };
         for config in mains.into_par_iter().map(load).collect::<Result<Vec<_>, _>>()? {
             if !self.mains.insert(config.paths[0].clone()) {
@@ -95,7 +103,8 @@ impl Scope {
         let (judged, left): (Vec<_>, Vec<_>) = parts.into_iter().partition(|it| {
             request.all || it.name == Name::NginxMain || !(discover::is_spare(&it.path) || claimed(it))
         });
-        self.load(files, request, judged.into_iter().map(|it| it.path).collect())?;
+        let part = |it: Candidate| Main { path: it.path, server: Server::Nginx };
+        self.load(files, request, judged.into_iter().map(part).collect())?;
         self.not_included.extend(left.into_iter().map(|it| it.path));
         let found_here = self.configs.len() > before || self.configs.iter().any(|config| config.lies_in(files, folder));
         if found_here { Ok(()) } else { Err(self.nothing(folder, listed)) }
@@ -135,18 +144,18 @@ impl Scope {
         files: &dyn Files,
         request: &Request,
         candidates: Vec<Candidate>,
-    ) -> (Vec<PathBuf>, Vec<Candidate>) {
+    ) -> (Vec<Main>, Vec<Candidate>) {
         let look = |it: Candidate| (discover::recognise(files, &it.path, Reach::Found), it);
         let open = candidates.into_par_iter().filter(|it| !self.is_read(&it.canonical));
         let looked: Vec<(io::Result<What>, Candidate)> = open.map(look).collect();
         let (mut mains, mut parts) = (Vec::new(), Vec::new());
         for (what, it) in looked {
             match what {
-                Ok(What::Main(Server::Nginx)) if request.all || !discover::is_spare(&it.path) => mains.push(it.path),
-                Ok(What::Main(Server::Nginx) | What::Part(Server::Nginx)) => parts.push(it),
-                Ok(What::Main(Server::Caddy) | What::Part(Server::Caddy)) => {
-                    self.skip(it.path, Gap::Other, NO_CADDY.to_owned());
+                Ok(What::Main(server)) if request.all || !discover::is_spare(&it.path) => {
+                    mains.push(Main { path: it.path, server });
                 }
+                Ok(What::Main(Server::Caddy) | What::Part(Server::Caddy)) => self.not_included.push(it.path),
+                Ok(What::Main(Server::Nginx) | What::Part(Server::Nginx)) => parts.push(it),
                 Ok(What::Template) => self.skip(it.path, Gap::Template, TEMPLATE.to_owned()),
                 Ok(What::Unsupported(why)) => self.skip(it.path, Gap::Other, why.to_owned()),
                 Ok(What::Foreign) => self.skip(it.path, Gap::Foreign, FOREIGN.to_owned()),
@@ -169,7 +178,6 @@ impl Scope {
 }
 
 const NOT_REGULAR: &str = "not a regular file";
-const NO_CADDY: &str = "Caddyfiles cannot be checked yet";
 const TEMPLATE: &str = "a template: what it becomes is not known";
 const FOREIGN: &str = "neither nginx's configuration nor a Caddyfile";
 
@@ -179,15 +187,19 @@ impl Config {
     }
 }
 
-fn load(files: &dyn Files, request: &Request, main: &Path) -> io::Result<Config> {
-    let mut loader = Loader::new(main, Root::Implied, request.maps.clone());
+fn load(files: &dyn Files, request: &Request, main: Main) -> io::Result<Config> {
+    let maps = request.maps.clone();
+    let mut loader = match main.server {
+        Server::Nginx => Loader::nginx(main.path, Root::Implied, maps),
+        Server::Caddy => Loader::caddy(main.path, request.env.clone(), maps, request.target.caddy.set.clone()),
+    };
     let model = loader.load(files)?;
     let paths = loader.paths();
     Ok(Config { loader, model, paths })
 }
 
 /// The files that are named, and the folders.
-fn sort_paths(files: &dyn Files, request: &Request) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Vec<Error>> {
+fn sort_paths(files: &dyn Files, request: &Request) -> Result<(Vec<Main>, Vec<PathBuf>), Vec<Error>> {
     let (mut named, mut folders, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for path in &request.paths {
         match files.kind(path) {
@@ -195,7 +207,7 @@ fn sort_paths(files: &dyn Files, request: &Request) -> Result<(Vec<PathBuf>, Vec
             Kind::Missing => errors.push(Error::Missing(path.clone())),
             Kind::Special => errors.push(Error::NotRegular(path.clone())),
             Kind::File | Kind::Unknown => match named_file(files, path, request.lang) {
-                Ok(()) => named.push(path.clone()),
+                Ok(server) => named.push(Main { path: path.clone(), server }),
                 Err(error) => errors.push(error),
             },
         }
@@ -203,12 +215,11 @@ fn sort_paths(files: &dyn Files, request: &Request) -> Result<(Vec<PathBuf>, Vec
     if errors.is_empty() { Ok((named, folders)) } else { Err(errors) }
 }
 
-/// Whether a file that is named can be checked.
-fn named_file(files: &dyn Files, path: &Path, lang: Option<Server>) -> Result<(), Error> {
+/// Whose configuration a file that is named is.
+fn named_file(files: &dyn Files, path: &Path, lang: Option<Server>) -> Result<Server, Error> {
     let path = path.to_owned();
     match discover::recognise(files, &path, lang.map_or(Reach::Named, Reach::Stated)) {
-        Ok(What::Main(Server::Nginx) | What::Part(Server::Nginx)) => Ok(()),
-        Ok(What::Main(Server::Caddy) | What::Part(Server::Caddy)) => Err(Error::Unsupported { path, what: NO_CADDY }),
+        Ok(What::Main(server) | What::Part(server)) => Ok(server),
         Ok(What::Template) => Err(Error::Template(path)),
         Ok(What::Unsupported(what)) => Err(Error::Unsupported { path, what }),
         Ok(What::Foreign) => Err(Error::Foreign(path)),

@@ -1,6 +1,7 @@
 //! The public configurations beside the repository (`../shared/corpus`) with the verdicts of real servers.
 
-#![allow(dead_code, unreachable_pub)] // every test takes what it needs
+#![allow(dead_code, unreachable_pub, reason = "every test takes what it needs")]
+#![allow(clippy::print_stdout, reason = "a skipped test says so")]
 
 use std::path::{Path, PathBuf};
 

@@ -1,14 +1,17 @@
 //! The directives and variables of nginx.
 
+mod build;
 pub mod context;
 mod guess;
 mod keepalive;
 #[cfg(test)]
 mod tests;
+pub mod values;
 mod versions;
 
 use crate::version::{Version, VersionSet};
 
+pub use build::{Build, BuildError};
 pub use context::{Area, Context, ContextSet};
 pub use guess::{Likeness, likeness};
 pub use keepalive::{Keepalive, keepalive};
@@ -116,6 +119,8 @@ pub enum Value {
     Number,
     /// A size: `8k`, `1m`.
     Size,
+    /// A size that may also be in gigabytes: `1g`.
+    LargeSize,
     /// A size, or an expression that gives one.
     SizeExpr,
     /// A number of buffers and their size.

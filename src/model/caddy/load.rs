@@ -18,10 +18,11 @@ use crate::syntax::tree::Tree;
 use crate::version::{Server, Version, VersionSet};
 
 /// Loads one Caddyfile, again and again as it is being fixed: file ids stay the same.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Loader {
     main: PathBuf,
     env: Env,
+    target: VersionSet,
     maps: PathMap,
     /// By canonical path.
     ids: HashMap<PathBuf, FileId>,
@@ -30,17 +31,17 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// For the configuration that begins with `main`.
-    pub fn new(main: impl Into<PathBuf>, env: Env, maps: PathMap) -> Self {
-        Self { main: main.into(), env, maps, ..Self::default() }
+    /// For the configuration that begins with `main`, and that versions of `target` will read.
+    pub fn new(main: impl Into<PathBuf>, env: Env, maps: PathMap, target: VersionSet) -> Self {
+        Self { main: main.into(), env, target, maps, ids: HashMap::new(), paths: Vec::new() }
     }
 
-    /// Reads the configuration as the versions of `target` do. The tree is that of the newest
+    /// Reads the configuration as the versions of the target do. The tree is that of the newest
     /// version that accepts the text, or of the newest if none does.
     ///
     /// # Errors
     /// When the main file itself cannot be read. Trouble with imported files is in the model.
-    pub fn load(&mut self, files: &dyn Files, target: &VersionSet) -> io::Result<Model> {
+    pub fn load(&mut self, files: &dyn Files) -> io::Result<Model> {
         if files.kind(&self.main) == Kind::Special {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
@@ -49,11 +50,18 @@ impl Loader {
         let mut reader =
             Reader { loader: self, files, sources: Sources::new(), unread: HashMap::new(), not_read: Vec::new() };
         reader.reopen(main, bytes);
-        let mut readings = readings(main, &mut reader, target);
+        let mut readings = readings(main, &mut reader);
         let Reader { sources, not_read, .. } = reader;
         let best = readings.iter().position(|reading| reading.parsed.faults.is_empty()).unwrap_or(0);
         let tree = std::mem::take(&mut readings[best].parsed.tree);
         Ok(model(main, sources, tree, readings, not_read))
+    }
+
+    /// The canonical paths of the files read, the main file first.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<(&PathBuf, &FileId)> = self.ids.iter().collect();
+        paths.sort_unstable_by_key(|(_, id)| **id);
+        paths.into_iter().map(|(path, _)| path.clone()).collect()
     }
 
     fn intern(&mut self, files: &dyn Files, path: &Path) -> FileId {
@@ -74,9 +82,9 @@ struct Reading {
 }
 
 /// Parses once for each way in which the target's versions read the file, the newest first.
-fn readings(main: FileId, reader: &mut Reader<'_>, target: &VersionSet) -> Vec<Reading> {
+fn readings(main: FileId, reader: &mut Reader<'_>) -> Vec<Reading> {
     let env = reader.loader.env.clone();
-    let mut rest: Vec<Version> = target.members(Server::Caddy).collect();
+    let mut rest: Vec<Version> = reader.loader.target.members(Server::Caddy).collect();
     if rest.is_empty() {
         rest.extend(Server::Caddy.releases().last());
     }
@@ -85,7 +93,7 @@ fn readings(main: FileId, reader: &mut Reader<'_>, target: &VersionSet) -> Vec<R
         let parsed = parse(main, reader, &env, &Dialect::new(version));
         let (same, others): (Vec<_>, Vec<_>) =
             rest.into_iter().partition(|&v| v == version || parsed.same_reading.contains(v));
-        let versions = same.into_iter().fold(VersionSet::none(), |set, v| set.union(&VersionSet::exactly(v)));
+        let versions = VersionSet::of(Server::Caddy, same);
         readings.push(Reading { versions, parsed });
         rest = others;
     }

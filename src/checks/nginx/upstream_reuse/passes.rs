@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::patch::{self, Group};
 use super::verdict::{Cause, Close, connection_lines};
 use super::{Affected, View, label_all, lossy, offer, places};
-use crate::checks::Cx;
+use crate::checks::{Cx, Report};
 use crate::fix::{Edit, Fix};
 use crate::model::nginx::{Address, Backend, Pass, Protocol};
 use crate::model::{Node, NodeId, layout};
@@ -194,8 +194,7 @@ pub(super) fn connection_close(cx: &mut Cx<'_>, view: View<'_>) {
         let upstream = upstream_name(view, first.pass);
         let limited = limited(cx, &first.versions);
         let node = view.node(first.pass.node);
-        let (lost, cutter) = lost_line(node).map_or((None, None), |(lost, cutter)| (Some(lost), Some(cutter)));
-        let message = match (first.cause, lost) {
+        let message = match (first.cause, lost_line(node)) {
             (Cause::Close(Close::Written(_)), _) => format!(
                 "`Connection: close` ends every connection to the upstream `{upstream}` after one request, so its `keepalive` \
                  pool is never used. Send an empty `Connection`"
@@ -214,20 +213,27 @@ pub(super) fn connection_close(cx: &mut Cx<'_>, view: View<'_>) {
         label_pool(report, view, first.pass);
         if place != node {
             label_all(report, &places(group.iter().map(|one| view.node(one.pass.node))), "in effect here");
-        } else if let (Some(lost), Some(cutter)) = (lost, cutter) {
-            report.label(cutter.head(), "this line cuts off all outer `proxy_set_header` lines");
-            report.label(lost.head(), "this one is lost");
+        } else {
+            label_lost(report, node);
         }
         offer(report, fix);
     }
 }
 
 /// An outer empty `Connection` line that an inner level cut off, and the first line that did.
-fn lost_line(pass: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {
+pub(super) fn lost_line(pass: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {
     let deciding = pass.level().deciding("proxy_set_header")?;
     let cutter = deciding.own("proxy_set_header").next()?;
     let lost = connection_lines(deciding.outer()?).find(|line| line.value(1) == Some(b""))?;
     Some((lost, cutter))
+}
+
+/// Shows the inner line that cuts off the outer empty `Connection`, where one does.
+pub(super) fn label_lost(report: &mut Report, pass: Node<'_>) {
+    if let Some((lost, cutter)) = lost_line(pass) {
+        report.label(cutter.head(), "this line cuts off all outer `proxy_set_header` lines");
+        report.label(lost.head(), "this one is lost");
+    }
 }
 
 fn upstream_name(view: View<'_>, pass: &Pass) -> String {
@@ -243,7 +249,7 @@ fn upstream_of<'a>(view: View<'a>, pass: &Pass) -> Option<Node<'a>> {
 }
 
 /// Shows the pool that is not used.
-fn label_pool(report: &mut crate::checks::Report, view: View<'_>, pass: &Pass) {
+fn label_pool(report: &mut Report, view: View<'_>, pass: &Pass) {
     if let Some(upstream) = upstream_of(view, pass) {
         match upstream.own("keepalive").next() {
             Some(keepalive) => report.label(keepalive.head(), "the pool that is never used"),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::passes::limited;
+use super::passes::{label_lost, limited, lost_line};
 use super::patch::{self, Group};
 use super::verdict::{Cause, connection_lines, method_behind, places as places_of, servers};
 use super::{Affected, View, label_all, lossy, offer, places};
@@ -48,6 +48,9 @@ pub(super) fn missing(cx: &mut Cx<'_>, view: View<'_>) {
         let report = cx.report(upstream, upstream.head(), message);
         report.versions = limited;
         label_all(report, &places(here.iter().map(|one| view.node(one.pass.node))), "passes to it");
+        if let Some(one) = here.iter().find(|one| lost_line(view.node(one.pass.node)).is_some()) {
+            label_lost(report, view.node(one.pass.node));
+        }
         offer(report, fix);
     }
 }

@@ -1,0 +1,4 @@
+//! Checks of Caddyfiles.
+
+pub mod idle_pool;
+mod pool_fix;
