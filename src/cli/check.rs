@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{ArgAction, ValueEnum};
 
 use super::terminal::Terminal;
-use super::{Exit, Trouble, patch};
+use super::{Exit, Trouble, installed, patch, rules};
 use crate::checks::Settings;
 use crate::files::{Disk, Files, Kind, reason};
 use crate::finding::Severity;
@@ -14,7 +14,6 @@ use crate::fix::Safety;
 use crate::model::include::PathMap;
 use crate::report::summary::{self, Fixes};
 use crate::report::{self, Format};
-use crate::rule::set::RuleSet;
 use crate::session::{self, Outcome, Request};
 use crate::syntax::caddy::Env;
 use crate::target::{Target, Versions};
@@ -42,7 +41,8 @@ pub(super) struct Args {
     #[arg(default_value = ".", value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// The nginx that will read it: 1.24 (the branch), 1.24.0, ">=1.22, <1.30", debian-12, ubuntu-24.04
+    /// The nginx that will read it: 1.24 (the branch), 1.24.0, ">=1.22, <1.30", debian-12, ubuntu-24.04,
+    /// nginx:1.28-alpine, or auto for the installed one
     #[arg(long, value_name = "VERSION", help_heading = "Target")]
     nginx: Option<String>,
     /// The Caddy that will read it, written alike
@@ -227,16 +227,12 @@ fn exit(args: &Args, outcome: &Outcome) -> Exit {
 }
 
 fn request(args: &Args) -> Result<Request, Trouble> {
-    let mut rules = RuleSet::builtin();
-    for folder in &args.rules {
-        rules.add_folder(&Disk, folder).map_err(|error| Trouble::new(error.to_string()))?;
-    }
+    let mut rules = rules::load(&args.rules)?;
     rules.select(&args.select, &args.ignore).map_err(|error| Trouble::new(error.to_string()))?;
     let mut target = Target::assumed();
     for (server, text) in [(Server::Nginx, &args.nginx), (Server::Caddy, &args.caddy)] {
         if let Some(text) = text {
-            let versions = Versions::parse(server, text).map_err(|error| Trouble::new(error.to_string()))?;
-            target.set(server, versions);
+            target.set(server, versions(server, text)?);
         }
     }
     let wanted = if args.unsafe_fixes { Safety::Unsafe } else { Safety::Safe };
@@ -271,6 +267,13 @@ fn environment(given: &[String]) -> Result<Env, Trouble> {
         }
     }
     Ok(env)
+}
+
+fn versions(server: Server, text: &str) -> Result<Versions, Trouble> {
+    match text {
+        "auto" => installed::versions(server),
+        _ => Versions::parse(server, text).map_err(|error| Trouble::new(error.to_string())),
+    }
 }
 
 fn maps(pairs: &[Map]) -> Result<PathMap, Trouble> {

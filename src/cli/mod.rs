@@ -1,7 +1,10 @@
 //! The command line: the only part that prints.
 
 mod check;
+mod explain;
+mod installed;
 mod patch;
+mod rules;
 mod terminal;
 
 use std::ffi::OsString;
@@ -63,7 +66,9 @@ Examples:
   proxylint check /etc/nginx                a folder: its main files with all that they include
   proxylint check --nginx 1.24 nginx.conf   for the nginx that will read it
   proxylint check --diff nginx.conf         the patch, for `git apply` or `patch -p1`
-  proxylint check --fix nginx.conf          write the safe fixes";
+  proxylint check --fix nginx.conf          write the safe fixes
+  proxylint explain nginx/bare-proxy-pass   what a rule is about
+  proxylint rules                           all rules, one a line";
 
 /// A linter for nginx.conf and Caddyfile whose fixes know which server version will read the file.
 #[derive(Debug, Parser)]
@@ -80,6 +85,10 @@ struct Cli {
 enum Command {
     /// Check configurations, and mend them.
     Check(check::Args),
+    /// Print the page of a rule: what is wrong, why, how it is mended, examples.
+    Explain(explain::Args),
+    /// List the rules, one a line, or run the examples of a folder of rules.
+    Rules(rules::Args),
 }
 
 /// When to use colours.
@@ -107,6 +116,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let terminal = Terminal::new(cli.color);
     let done = match cli.command {
         Command::Check(args) => check::run(&args, &terminal),
+        Command::Explain(args) => explain::run(&args, &terminal),
+        Command::Rules(args) => rules::run(&args, &terminal),
     };
     done.unwrap_or_else(|troubles| {
         troubles.iter().for_each(|trouble| terminal.trouble(trouble));

@@ -16,7 +16,12 @@ use crate::source::{Position, SourceFile, Span};
 use crate::version::Server;
 
 pub(super) fn write(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(Escaping(out), &document(outcome, look))?;
+    print(&document(outcome, look), out)
+}
+
+/// Writes a value, indented.
+pub(super) fn print(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(Escaping(&mut *out), value)?;
     writeln!(out)
 }
 

@@ -3,9 +3,11 @@
 mod concise;
 mod excerpt;
 mod json;
+pub mod page;
 pub mod patch;
 mod place;
 pub mod plain;
+pub mod rules;
 pub mod summary;
 #[cfg(test)]
 mod tests;

@@ -32,11 +32,11 @@ pub struct RuleSet {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     /// No rule has that name.
-    #[error("no rule, category or server is called `{name}`{hint}; `proxylint rules` lists all")]
+    #[error("no rule, category or server is called `{name}`; {hint}")]
     Unknown {
         /// What was asked for.
         name: String,
-        /// "; did you mean `…`?" or nothing.
+        /// "did you mean `…`?" or where to look.
         hint: String,
     },
     /// A page is no rule.
@@ -176,7 +176,10 @@ impl RuleSet {
         // Or the rule of that name in a folder that was forgotten.
         let ending = |id: &&str| id.rsplit_once('/').is_some_and(|(_, last)| suggest::nearest(name, [last]).is_some());
         let near = whole.or_else(|| known.clone().find(ending));
-        let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let hint = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`proxylint rules` lists all".to_owned(),
+        };
         RuleError::Unknown { name: name.to_owned(), hint }
     }
 }
