@@ -125,8 +125,11 @@ fn far_lines_of_one_file_are_shown_apart_and_the_findings_own_first() {
 
 #[test]
 fn what_steers_a_terminal_is_escaped_and_the_underline_still_fits() {
-    let case = Case::new(&[("a\x1b[2Jb", b"x \x1b[31m\xff\xe2\x80\xae;\r\ny \xe4\x00;\r\n")], b"\xff")
-        .label(0, b"y", "here\x07\x7f");
+    let case = Case::new(&[("a\x1b[2Jb", b"x \x1b[31m\xff\xe2\x80\xae;\r\ny \xe4\x00;\r\n")], b"\xff").label(
+        0,
+        b"y",
+        "here\x07\x7f",
+    );
     let outcome = case.outcome();
     for format in [Format::Text, Format::Concise, Format::Json] {
         let text = render(format, &outcome);
