@@ -377,13 +377,13 @@ fn pattern_of(name: &OsStr) -> Option<glob::Pattern> {
 }
 
 #[cfg(unix)]
-pub(super) fn to_path(bytes: &[u8]) -> PathBuf {
+pub(crate) fn to_path(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
 #[cfg(not(unix))]
-pub(super) fn to_path(bytes: &[u8]) -> PathBuf {
+pub(crate) fn to_path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 

@@ -1,11 +1,11 @@
 //! What a run says besides its findings: what was read and what not, for which versions, what was fixed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Look, place, plain};
 use crate::finding::Severity;
 use crate::lint::rounds::Applied;
-use crate::session::{Assumed, Counts, Found, Gap, Outcome};
+use crate::session::{Assumed, Counts, Found, Gap, Outcome, Unread};
 
 /// More names than this are counted, not listed, unless asked for.
 const MOST_NAMES: usize = 10;
@@ -41,30 +41,39 @@ fn shown(path: &Path, look: Look<'_>) -> String {
     plain::line(&place::path(path, look.base)).into_owned()
 }
 
+/// What was not read. Other programs' files are counted, not listed, unless asked for.
 fn unread(outcome: &Outcome, look: Look<'_>, verbose: bool) -> Vec<String> {
-    let listed = |gap: Gap| gap != Gap::Foreign || verbose;
-    let line = |path: &Path, reason: &str| format!("not read: {}: {}", shown(path, look), plain::line(reason));
-    let lines = outcome.unread.iter().filter(|it| listed(it.gap)).map(|it| line(&it.path, &it.reason));
-    let mut lines: Vec<String> = lines.collect();
-    let counted = outcome.unread.iter().filter(|it| !listed(it.gap)).count();
-    if counted > 0 {
-        lines.push(format!("passed over: {} of other programs (-v lists them)", many(counted, "file")));
+    let of = |gap: Gap| outcome.unread.iter().filter(move |it| it.gap == gap);
+    let line = |it: &Unread| format!("not read: {}: {}", shown(&it.path, look), plain::line(&it.reason));
+    let mut lines: Vec<String> = of(Gap::Failed).chain(of(Gap::Other)).map(line).collect();
+    if verbose {
+        lines.extend(of(Gap::Template).chain(of(Gap::Foreign)).map(line));
+        return lines;
+    }
+    let templates: Vec<&Path> = of(Gap::Template).map(|it| it.path.as_path()).collect();
+    lines.extend(list("not checked, as they are templates", &templates, look, verbose));
+    let foreign = of(Gap::Foreign).count();
+    if foreign > 0 {
+        lines.push(format!("passed over: {} of other programs (-v lists them)", many(foreign, "file")));
     }
     lines
 }
 
 fn not_included(outcome: &Outcome, look: Look<'_>, verbose: bool) -> Option<String> {
-    let all = &outcome.not_included;
-    if all.is_empty() {
-        return None;
-    }
-    let listed = if verbose { all.len() } else { all.len().min(MOST_NAMES) };
-    let names: Vec<String> = all[..listed].iter().map(|path| shown(path, look)).collect();
-    let more = match all.len() - listed {
+    let paths: Vec<&Path> = outcome.not_included.iter().map(PathBuf::as_path).collect();
+    let list = list("not checked, as no main file includes them", &paths, look, verbose)?;
+    Some(format!("{list}; --all checks them too"))
+}
+
+/// A line with paths in it, the first few unless all are asked for. `None` where there is none.
+fn list(head: &str, paths: &[&Path], look: Look<'_>, verbose: bool) -> Option<String> {
+    let listed = if verbose { paths.len() } else { paths.len().min(MOST_NAMES) };
+    let names: Vec<String> = paths[..listed].iter().map(|path| shown(path, look)).collect();
+    let more = match paths.len() - listed {
         0 => String::new(),
         more => format!(" and {more} more (-v lists them)"),
     };
-    Some(format!("not checked, as no main file includes them: {}{more}; --all checks them too", names.join(", ")))
+    (!paths.is_empty()).then(|| format!("{head}: {}{more}", names.join(", ")))
 }
 
 fn applied(it: &Applied, fixes: Fixes, look: Look<'_>) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! One run: which configurations, what the rules say of them, which fixes.
 
+mod absent;
 mod outcome;
 mod scope;
 
@@ -125,7 +126,8 @@ impl Error {
 /// # Errors
 /// When a path cannot be checked. What is wrong with a configuration is in the outcome.
 pub fn run(files: &dyn Files, request: &Request) -> Result<Outcome, Vec<Error>> {
-    let Scope { configs, unread, not_included, .. } = Scope::new(files, request)?;
+    let Scope { configs, mut unread, not_included, .. } = Scope::new(files, request)?;
+    unread.extend(configs.iter().flat_map(|it| absent::absent(files, &request.maps, &it.model)));
     let (loaders, models): (Vec<Loader>, Vec<Model>) =
         configs.into_iter().map(|Config { loader, model, .. }| (loader, model)).unzip();
     let mut session = Session { request, loaders };

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::{Error, Gap, Request, Unread};
+use crate::catalog::nginx::Context;
 use crate::discover::{self, Name, Reach, What};
 use crate::files::{Files, Kind, reason};
 use crate::model::Model;
@@ -97,7 +98,7 @@ impl Scope {
         let (mains, more) = self.sort(files, request, maybe);
         self.load(files, request, mains)?;
         parts.extend(more);
-        let claimed: HashSet<&Path> = self.configs.iter().filter_map(|config| config.paths[0].parent()).collect();
+        let claimed: HashSet<&Path> = self.configs.iter().filter_map(Config::claims).collect();
         let claimed = |it: &Candidate| it.canonical.ancestors().skip(1).any(|folder| claimed.contains(folder));
         parts.retain(|it| !self.is_read(&it.canonical));
         let (judged, left): (Vec<_>, Vec<_>) = parts.into_iter().partition(|it| {
@@ -182,6 +183,13 @@ const TEMPLATE: &str = "a template: what it becomes is not known";
 const FOREIGN: &str = "neither nginx's configuration nor a Caddyfile";
 
 impl Config {
+    /// The folder whose parts of configurations belong to this main file, whether it includes them
+    /// or not.
+    fn claims(&self) -> Option<&Path> {
+        let is_main = self.model.server() == Server::Nginx && self.model.root_context() == Context::Main;
+        self.paths[0].parent().filter(|_| is_main)
+    }
+
     fn lies_in(&self, files: &dyn Files, folder: &Path) -> bool {
         files.canonical(folder).is_ok_and(|folder| self.paths[0].starts_with(folder))
     }
