@@ -2,6 +2,7 @@
 
 use crate::catalog::distros::{self, Distribution};
 use crate::model::Model;
+use crate::model::caddy::accept;
 use crate::suggest;
 use crate::version::{Server, Version, VersionError, VersionSet};
 
@@ -236,7 +237,7 @@ impl Target {
 fn narrowed(model: &Model, assumed: &VersionSet) -> VersionSet {
     let accepted = match model.server() {
         Server::Nginx => model.nginx().accepted_by(model, assumed),
-        Server::Caddy => model.readable_by(assumed),
+        Server::Caddy => accept::plausible(model, assumed),
     };
     let one_remains = accepted.members(model.server()).next().is_some();
     if one_remains { accepted } else { assumed.clone() }

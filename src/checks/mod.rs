@@ -175,6 +175,8 @@ pub static CHECKS: &[&Check] = &[
     &nginx::grammar::CHECK,
     &nginx::upstream_reuse::CHECK,
     &problems::CADDY_IMPORT,
+    &caddy::refused::SYNTAX,
+    &caddy::refused::AMBIGUOUS_SITE,
     &caddy::idle_pool::UNDERSIZED,
     &caddy::idle_pool::DEFAULT_HOLDS,
     &caddy::idle_pool::DEFAULT_LOST,

@@ -72,6 +72,27 @@ pub struct Entry {
 include!(concat!(env!("OUT_DIR"), "/catalog_caddy.rs"));
 
 impl Entry {
+    /// A block with those entries, and no more than that: the global options.
+    pub const fn of_block(below: &'static [Entry]) -> Self {
+        Self {
+            name: "",
+            min: 0,
+            max: 0,
+            block: Block::Strict,
+            more: false,
+            handler: false,
+            matcher: false,
+            since: None,
+            until: None,
+            once: None,
+            kind: Kind::Text,
+            module: None,
+            also: None,
+            loose_before: None,
+            below,
+        }
+    }
+
     /// Whether a version knows it.
     pub fn known_to(&self, version: Version) -> bool {
         self.since.is_none_or(|since| since <= version) && self.until.is_none_or(|until| version < until)
@@ -96,6 +117,12 @@ pub fn section(name: &str) -> &'static [Entry] {
 /// The entry of that name in a section.
 pub fn named(section_name: &str, name: &[u8]) -> Option<&'static Entry> {
     find(section(section_name), name)
+}
+
+/// What the block of the global options may hold.
+pub fn global_options() -> &'static Entry {
+    static GLOBAL: std::sync::LazyLock<Entry> = std::sync::LazyLock::new(|| Entry::of_block(section("option")));
+    &GLOBAL
 }
 
 /// The directive of that name.

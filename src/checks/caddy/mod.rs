@@ -2,3 +2,4 @@
 
 pub mod idle_pool;
 mod pool_fix;
+pub mod refused;

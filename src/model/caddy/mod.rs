@@ -1,28 +1,46 @@
 //! Caddy's view of a model.
 
+pub mod accept;
 pub mod load;
 pub mod options;
 pub mod pool;
 pub mod proxy;
+pub mod site;
 pub mod upstream;
 
-use super::Model;
+use super::{Model, Node};
 use proxy::Proxy;
 
 /// What Caddy makes of a model.
 #[derive(Debug)]
 pub struct View {
     proxies: Vec<Proxy>,
+    ports: (u16, u16),
 }
 
 impl View {
     /// Computes it.
     pub(crate) fn new(model: &Model) -> Self {
-        Self { proxies: proxy::read_all(model) }
+        Self { proxies: proxy::read_all(model), ports: ports(model) }
     }
 
     /// The directives that pass requests to backends, in reading order.
     pub fn proxies(&self) -> &[Proxy] {
         &self.proxies
     }
+
+    /// The ports that addresses without one listen on, for `http://` and for the rest.
+    pub fn ports(&self) -> (u16, u16) {
+        self.ports
+    }
+}
+
+/// `http_port` and `https_port` of the global options.
+fn ports(model: &Model) -> (u16, u16) {
+    let global = model.roots().find(|node| node.words().len() == 0);
+    let option = |name: &str, default: u16| {
+        let line = global.and_then(|node| node.children().filter(|line| line.is(name)).last());
+        line.and_then(|line: Node<'_>| std::str::from_utf8(line.value(0)?).ok()?.parse().ok()).unwrap_or(default)
+    };
+    (option("http_port", 80), option("https_port", 443))
 }

@@ -3,9 +3,9 @@
 //! They do not care for lines: an option takes the arguments it knows of, and what is left of the
 //! line is the next option.
 
-use crate::catalog::caddy::Entry;
+use crate::catalog::caddy::{self as catalog, Entry};
 use crate::model::{Node, Word};
-use crate::syntax::tree::{Body, Origin};
+use crate::syntax::tree::Body;
 
 /// One option of a block.
 #[derive(Debug, Clone)]
@@ -43,17 +43,12 @@ impl<'m> Setting<'m> {
         self.is_last && matches!(self.line.body(), Body::Block { .. })
     }
 
-    /// The options in its block.
-    pub fn settings(&self) -> Vec<Setting<'m>> {
-        match self.entry {
-            Some(entry) if self.is_last => settings(self.line, entry),
+    /// The options in its block, read as those of a module.
+    pub fn settings_as(&self, section: &str, module: &str) -> Vec<Setting<'m>> {
+        match catalog::named(section, module.as_bytes()) {
+            Some(entry) if self.has_block() => settings(self.line, entry),
             _ => Vec::new(),
         }
-    }
-
-    /// Whether its text stands in the file as it is.
-    pub fn is_written(&self) -> bool {
-        self.name.origin() == Origin::Written && self.args.iter().all(|word| word.origin() == Origin::Written)
     }
 }
 

@@ -91,7 +91,7 @@ impl Proxy {
             b"transport" => {
                 self.transport_line = Some(setting.line.id());
                 self.transport = match setting.value(0) {
-                    Some(b"http") => Transport::Http(Written::read(&transport_settings(setting))),
+                    Some(b"http") => Transport::Http(Written::read(&setting.settings_as("transport", "http"))),
                     Some(b"fastcgi") => Transport::Fastcgi,
                     _ => Transport::Other,
                 };
@@ -148,15 +148,8 @@ impl Proxy {
         let entry = catalog::directive(node.name())?;
         let is_http = |setting: &Setting<'_>| setting.is("transport") && setting.value(0) == Some(b"http");
         let transport = settings(node, entry).into_iter().rfind(is_http)?;
-        let inside = transport_settings(&transport);
+        let inside = transport.settings_as("transport", "http");
         Some((transport, inside))
-    }
-}
-
-fn transport_settings<'m>(transport: &Setting<'m>) -> Vec<Setting<'m>> {
-    match catalog::named("transport", b"http") {
-        Some(entry) if transport.has_block() => settings(transport.line, entry),
-        _ => Vec::new(),
     }
 }
 

@@ -225,6 +225,9 @@ impl Parser<'_> {
                     }
                     return (keys, Head::End);
                 }
+                Some((next, true)) if expecting.is_none() && self.is(&next, Shape::Open) => {
+                    return (keys, Head::Brace(next));
+                }
                 Some((next, true)) if expecting.is_none() => {
                     self.stream.unread(next);
                     return (keys, Head::Line);
@@ -387,8 +390,28 @@ impl Parser<'_> {
         if goes_on && token.word.quote == Quote::Bare {
             self.syntax(span, "a line break must follow this `{`");
         } else if fresh && self.dialect.has(Feature::OwnLineBrace) {
-            self.syntax(span, "`{` stands on a line of its own: it belongs at the end of the line above");
+            let repair = self.brace_to_line_above(token);
+            let error = self.syntax(span, "`{` stands on a line of its own: it belongs at the end of the line above");
+            error.repair = repair;
         }
+    }
+
+    /// Moves a `{` that stands alone on its line behind the token before it.
+    fn brace_to_line_above(&self, token: &Token) -> Vec<(Span, &'static str)> {
+        let brace = token.word.span;
+        let above = self.builder.last_span.filter(|above| above.file == brace.file && above.end <= brace.start);
+        let (Some(above), Origin::Written, Quote::Bare) = (above, token.word.origin, token.word.quote) else {
+            return Vec::new();
+        };
+        let file = self.load.sources().get(brace.file);
+        let line = file.line_of(brace.start);
+        let range = file.line_range(line);
+        if file.bytes()[range.clone()].trim_ascii() != b"{" || file.line_of(above.end) == line {
+            return Vec::new();
+        }
+        // The line goes with its line end: that of the line itself.
+        let end = if line < file.line_count() { file.line_range(line + 1).start } else { range.end };
+        vec![(above.after(), " {"), (Span::new(brace.file, range.start as u32, end as u32), "")]
     }
 
     fn stray_close(&mut self, token: &Token) {
