@@ -137,6 +137,18 @@ pub struct Tree {
     pub chains: Vec<ChainLink>,
 }
 
+impl WordData {
+    /// What the server sees of a word of the file `bytes`: quotes and escapes resolved.
+    pub fn value_in<'a>(&'a self, bytes: &'a [u8]) -> &'a [u8] {
+        let written = &bytes[self.span.range()];
+        match (&self.value, self.quote) {
+            (Some(value), _) => value,
+            (None, Quote::Bare) => written,
+            (None, _) => written.get(1..written.len().saturating_sub(1)).unwrap_or_default(),
+        }
+    }
+}
+
 impl Tree {
     /// The words of a directive, its name first.
     pub fn words_of(&self, node: &NodeData) -> &[WordData] {

@@ -8,10 +8,13 @@ use nom::{IResult, Parser};
 
 use crate::syntax::tree::Quote;
 
+/// The size of nginx's buffer (`NGX_CONF_BUFFER`): a word or comment that does not fit is refused.
+const BUFFER: usize = 4096;
+
 /// What stands at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A word; `closed` is false for a quoted one without its second quote.
+    /// `closed` is false for a word in quotes whose second quote is missing.
     Word {
         quote: Quote,
         closed: bool,
@@ -39,6 +42,11 @@ pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
+/// Whether it may follow a closing quote.
+pub(super) fn may_follow_quote(byte: u8) -> bool {
+    is_space(byte) || matches!(byte, b';' | b'{' | b')')
+}
+
 /// A byte that is nothing but itself inside a word without quotes.
 fn is_plain(byte: u8) -> bool {
     !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'{' | b'\\' | b'$')
@@ -61,67 +69,117 @@ fn quoted(quote: u8, input: &[u8]) -> IResult<&[u8], &[u8]> {
     recognize(many0_count(alt((is_not(&stop[..]), escape)))).parse(input)
 }
 
-/// How many bytes a parser that cannot fail takes.
-fn taken<'a>(input: &'a [u8], parsed: IResult<&'a [u8], &'a [u8]>) -> usize {
-    parsed.map_or(0, |(rest, _)| input.len() - rest.len())
+/// `{3}`, `{1,}`, `{2,4}`: in a regex, the number of repetitions.
+fn repetition(input: &[u8]) -> IResult<&[u8], &[u8]> {
+    let digits = || take_while1(|byte: u8| byte.is_ascii_digit());
+    let most = (tag(","), opt(digits()));
+    recognize((tag("{"), digits(), opt(most), tag("}"))).parse(input)
+}
+
+/// How far a parser comes from `at`; `at` itself where it does not apply.
+fn reach<'a>(bytes: &'a [u8], at: usize, parser: impl Fn(&'a [u8]) -> IResult<&'a [u8], &'a [u8]>) -> usize {
+    parser(&bytes[at..]).map_or(at, |(rest, _)| bytes.len() - rest.len())
 }
 
 /// The token at or behind `at`; white space before it is passed over.
 pub(super) fn next(bytes: &[u8], at: usize) -> Token {
-    let start = at + taken(&bytes[at..], take_while(is_space).parse(&bytes[at..]));
+    let start = reach(bytes, at, |input| take_while(is_space).parse(input));
     let token = |kind, end| Token { kind, start, end };
-    let Some(&first) = bytes.get(start) else {
-        return token(Kind::End, start);
-    };
-    match first {
-        b';' => token(Kind::Semicolon, start + 1),
-        b'{' => token(Kind::Open, start + 1),
-        b'}' => token(Kind::Close, start + 1),
-        b'#' => {
-            let line = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |length| start + length);
-            token(Kind::Comment, if bytes[line - 1] == b'\r' { line - 1 } else { line })
+    match bytes.get(start) {
+        None => token(Kind::End, start),
+        Some(b';') => token(Kind::Semicolon, start + 1),
+        Some(b'{') => token(Kind::Open, start + 1),
+        Some(b'}') => token(Kind::Close, start + 1),
+        Some(b'#') => {
+            let end = line_end(bytes, start);
+            token(Kind::Comment, if bytes[end - 1] == b'\r' { end - 1 } else { end })
         }
-        b'"' | b'\'' => {
-            let inside = start + 1;
-            let end = inside + taken(&bytes[inside..], quoted(first, &bytes[inside..]));
-            let quote = if first == b'"' { Quote::Double } else { Quote::Single };
+        Some(&mark @ (b'"' | b'\'')) => {
+            let end = reach(bytes, start + 1, |input| quoted(mark, input));
+            let quote = if mark == b'"' { Quote::Double } else { Quote::Single };
             let closed = end < bytes.len();
-            token(Kind::Word { quote, closed }, if closed { end + 1 } else { end })
+            token(Kind::Word { quote, closed }, end + usize::from(closed))
         }
-        _ => {
-            let end = start + taken(&bytes[start..], bare(&bytes[start..]));
-            token(Kind::Word { quote: Quote::Bare, closed: true }, end)
+        Some(_) => token(Kind::Word { quote: Quote::Bare, closed: true }, bare_end(bytes, start)),
+    }
+}
+
+/// Where a word without quotes ends that goes on at `at`.
+pub(super) fn bare_end(bytes: &[u8], at: usize) -> usize {
+    reach(bytes, at, bare)
+}
+
+/// Where the `{3}` of a regex at `at` ends, if there is one.
+pub(super) fn repetition_end(bytes: &[u8], at: usize) -> Option<usize> {
+    Some(reach(bytes, at, repetition)).filter(|&end| end > at)
+}
+
+/// Where the line that holds `at` ends, its line feed not counted.
+pub(super) fn line_end(bytes: &[u8], at: usize) -> usize {
+    memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |length| at + length)
+}
+
+/// Where the `{…}` at `at` ends, if it ends on its line and holds no `;`: what template languages
+/// put in place of a value.
+pub(super) fn placeholder_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let line = &bytes[at..line_end(bytes, at)];
+    let mut depth = 0usize;
+    for (length, byte) in line.iter().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' if depth == 1 && !line[1..length].trim_ascii().is_empty() => return Some(at + length + 1),
+            b'}' if depth == 1 => return None,
+            b'}' => depth -= 1,
+            b';' => return None,
+            _ => {}
         }
     }
+    None
+}
+
+/// Whether a word or comment is too long for nginx's buffer. The buffer takes its text (without the
+/// opening quote) and the bytes behind it by which nginx sees that it is over: the `;`, `{` or line
+/// feed, or a space and one more.
+pub(super) fn is_too_long(bytes: &[u8], token: Token) -> bool {
+    if token.end - token.start < BUFFER - 2 {
+        return false;
+    }
+    let (start, after) = match token.kind {
+        Kind::Comment => return line_end(bytes, token.start).min(bytes.len() - 1) - token.start >= BUFFER,
+        Kind::Word { quote: Quote::Bare, .. } => (token.start, token.end),
+        _ => (token.start + 1, token.end),
+    };
+    let over = after + usize::from(bytes.get(after).is_some_and(|&byte| is_space(byte)));
+    over.min(bytes.len() - 1) - start >= BUFFER
 }
 
 /// What the server makes of a word's text (quotes taken off), where that differs from it.
 pub(super) fn value(text: &[u8]) -> Option<Box<[u8]>> {
     let mut next = memchr::memchr(b'\\', text)?;
-    let mut out = Vec::new();
+    let mut value = Vec::new();
     let mut done = 0;
     loop {
-        let replacement = match text.get(next + 1) {
+        let meant = match text.get(next + 1) {
             Some(&byte @ (b'"' | b'\'' | b'\\')) => Some(byte),
             Some(b't') => Some(b'\t'),
             Some(b'r') => Some(b'\r'),
             Some(b'n') => Some(b'\n'),
             _ => None,
         };
-        if let Some(byte) = replacement {
-            out.extend_from_slice(&text[done..next]);
-            out.push(byte);
+        if let Some(byte) = meant {
+            value.extend_from_slice(&text[done..next]);
+            value.push(byte);
             done = next + 2;
         }
         let from = (next + 2).min(text.len());
         match memchr::memchr(b'\\', &text[from..]) {
-            Some(distance) => next = from + distance,
+            Some(length) => next = from + length,
             None => break,
         }
     }
     if done == 0 {
         return None;
     }
-    out.extend_from_slice(&text[done..]);
-    Some(out.into())
+    value.extend_from_slice(&text[done..]);
+    Some(value.into())
 }
