@@ -1,8 +1,9 @@
 //! Which brace is missing or one too many. nginx notices only at the end of the file, or at the first
 //! `}` that has no block; indentation and the nesting that nginx allows tell more.
 
+use super::lua;
 use crate::source::Span;
-use crate::syntax::tree::{Body, Tree};
+use crate::syntax::tree::{Body, NodeData, Tree};
 
 /// What to read otherwise than it is written: places in the order of the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,12 +14,18 @@ pub(super) struct Plan {
     pub(super) surplus: Vec<u32>,
     /// Where nginx stops for them: a `}` without a block.
     pub(super) stop: Option<Span>,
+    /// The Lua block with its `{` at this offset ends where its indentation says.
+    pub(super) lua: Option<u32>,
 }
 
 /// What tells where a block ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Theory {
+    /// A block ends before one that is indented like itself, and before a `}` indented like an outer one.
+    Siblings,
+    /// A block ends before a `}` that is indented like an outer one.
     Indentation,
+    /// A block ends before one that nginx does not allow in it.
     Nesting,
 }
 
@@ -27,6 +34,8 @@ const MOST: usize = 16;
 
 /// Why a block must have ended before a `}`.
 const INDENTATION: &str = "this `}` closes it, though it is indented like that of an outer block";
+/// Why a block must have ended before another.
+const SIBLINGS: &str = "this is indented like it, not like something inside it";
 /// Why a block must have ended before a directive.
 const NESTING: &str = "this cannot stand inside it";
 
@@ -43,20 +52,38 @@ struct Brace<'a> {
 /// A better reading of a file whose braces do not match, or `None` if the text does not tell.
 /// `stray` are the `}` without a block.
 pub(super) fn plan(tree: &Tree, bytes: &[u8], stray: &[Span]) -> Option<Plan> {
-    let unclosed = tree.nodes.iter().filter(|node| matches!(node.body, Body::Block { close, .. } if close.is_empty()));
-    let budget = Budget { missing: unclosed.count(), surplus: stray.len() };
+    let budget = Budget { missing: unclosed(tree), surplus: stray.len() };
     if budget == Budget::default() || budget.missing.max(budget.surplus) > MOST {
         return None;
     }
     let braces = braces(tree, bytes, stray);
     let stop = stray.first().copied();
     let plain = Reading::of(&braces, Theory::Indentation, Budget::default());
-    let indented = Reading::of(&braces, Theory::Indentation, budget);
-    if indented.holds && indented.odd < plain.odd {
-        return Some(Plan { stop, ..indented.plan });
-    }
+    let indented = [Theory::Siblings, Theory::Indentation].map(|theory| Reading::of(&braces, theory, budget));
     let nested = Reading::of(&braces, Theory::Nesting, budget);
-    (nested.holds && !nested.plan.missing.is_empty()).then_some(Plan { stop, ..nested.plan })
+    let fits = indented.into_iter().filter(|reading| reading.holds && reading.odd < plain.odd);
+    let nests = Some(nested).filter(|reading| reading.holds && !reading.plan.missing.is_empty());
+    fits.chain(nests).next().map(|reading| Plan { stop, ..reading.plan })
+}
+
+/// Number of blocks without their `}`.
+pub(super) fn unclosed(tree: &Tree) -> usize {
+    tree.nodes.iter().filter(|node| matches!(node.body, Body::Block { close, .. } if close.is_empty())).count()
+}
+
+/// The `{` of the first Lua block that does not end at the `}` that is indented like its beginning:
+/// braces inside do not match, and it took a `}` of nginx's.
+pub(super) fn odd_lua(tree: &Tree, bytes: &[u8]) -> Option<u32> {
+    let odd = |node: &&NodeData| {
+        let Body::Raw { open, close, .. } = node.body else { return false };
+        let begin = tree.words_of(node).first().and_then(|word| indent(bytes, word.span.start));
+        begin.is_some_and(|begin| {
+            indent(bytes, close.start) != Some(begin)
+                && lua::likely_end(&bytes[..close.start as usize], open.end as usize, begin).is_some()
+        })
+    };
+    let node = tree.nodes.iter().find(odd)?;
+    if let Body::Raw { open, .. } = node.body { Some(open.start) } else { None }
 }
 
 /// All braces of blocks in the order of the text.
@@ -109,24 +136,33 @@ impl<'a> Reading<'a> {
         let mut reading = Self { open: Vec::new(), left: budget, plan: Plan::default(), odd: 0, holds: true };
         for &brace in braces {
             match (brace.opens, theory) {
-                (Some(name), Theory::Nesting) => reading.open_nested(brace, name),
-                (Some(_), Theory::Indentation) => reading.open.push(brace),
+                (Some(name), Theory::Nesting) => reading.end_nesting(brace, name),
+                (Some(_), Theory::Siblings) => reading.end_sibling(brace),
+                (Some(_), Theory::Indentation) => {}
                 (None, _) => reading.close(brace, theory),
+            }
+            if brace.opens.is_some() {
+                reading.open.push(brace);
             }
         }
         reading
     }
 
     /// Closes blocks that cannot hold a directive before it.
-    fn open_nested(&mut self, brace: Brace<'a>, name: &[u8]) {
+    fn end_nesting(&mut self, brace: Brace<'a>, name: &[u8]) {
         let wrong = |outer: &&Brace<'_>| !may_hold(outer.opens.unwrap_or_default(), name);
         let inner = self.open.iter().rev().take(MOST + 1).take_while(wrong).count();
         self.close_early(inner, brace.at, NESTING);
-        self.open.push(brace);
+    }
+
+    /// Closes a block that is indented like one that follows.
+    fn end_sibling(&mut self, brace: Brace<'a>) {
+        let is_sibling = brace.indent.is_some() && self.open.last().is_some_and(|outer| outer.indent == brace.indent);
+        self.close_early(usize::from(is_sibling), brace.at, SIBLINGS);
     }
 
     fn close(&mut self, brace: Brace<'a>, theory: Theory) {
-        if let (Theory::Indentation, Some(indent)) = (theory, brace.indent) {
+        if let Some(indent) = brace.indent.filter(|_| theory != Theory::Nesting) {
             let mut innermost = self.open.iter().rev().take(MOST + 1);
             if let Some(inner) = innermost.position(|open| open.indent == Some(indent)) {
                 self.close_early(inner, brace.at, INDENTATION);

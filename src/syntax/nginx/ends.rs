@@ -7,6 +7,7 @@
 use super::table::{self, End};
 use super::{Parser, errors};
 use crate::source::Span;
+use crate::syntax::SyntaxError;
 use crate::syntax::tree::Body;
 
 impl Parser<'_> {
@@ -22,7 +23,7 @@ impl Parser<'_> {
                 End::Semicolon => self.without_semicolon(words, last_line, true, stop),
                 End::Block => {
                     let head = self.head(words);
-                    self.errors.push(errors::missing_brace(head, self.name(), stop));
+                    self.report(errors::missing_brace(head, self.name(), stop));
                     self.open_block(words, head.after());
                 }
             }
@@ -39,11 +40,16 @@ impl Parser<'_> {
         let head = self.head(end);
         let line = last_line.map_or(head, |word| self.tree.words[word].span.to(head.after()));
         let begin = last_line.map(|_| self.tree.words[self.first].span);
-        // Where a quote is missing too, the `;` may be behind it.
-        if self.misread.is_none_or(|word| word < self.first) {
-            self.errors.push(errors::missing_semicolon(line, begin, self.name(), sure, stop));
-        }
+        self.report(errors::missing_semicolon(line, begin, self.name(), sure, stop));
         self.directive(end, Body::None { end: head.after() });
+    }
+
+    /// Reports the end of the directive being read; not where a quote in it is wrong, as what follows the
+    /// quote may be meant otherwise.
+    fn report(&mut self, error: SyntaxError) {
+        if self.misread.is_none_or(|word| word < self.first) {
+            self.errors.push(error);
+        }
     }
 
     /// The first line, by its index in `line_starts` and from `from` on, in front of which the
@@ -95,7 +101,7 @@ impl Parser<'_> {
         let known = self.known(self.first);
         if known.ends_in(End::Block) && !known.ends_in(End::Semicolon) {
             let head = self.head(self.tree.words.len());
-            self.errors.push(errors::needs_block(head, self.name(), semicolon));
+            self.report(errors::needs_block(head, self.name(), semicolon));
         }
     }
 
@@ -105,12 +111,12 @@ impl Parser<'_> {
             && table::holds_entries(parent)
         {
             let (block, name) = self.block(self.open[self.open.len() - 1]);
-            return self.errors.push(errors::brace_among_entries(open, block, name));
+            return self.report(errors::brace_among_entries(open, block, name));
         }
         let known = self.known(self.first);
         if known.is_known() && !known.ends_in(End::Block) {
             let head = self.head(self.tree.words.len());
-            self.errors.push(errors::takes_no_block(open, head, self.name()));
+            self.report(errors::takes_no_block(open, head, self.name()));
         }
     }
 }

@@ -119,10 +119,12 @@ pub(super) fn line_end(bytes: &[u8], at: usize) -> usize {
     memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |length| at + length)
 }
 
-/// Where the `{…}` at `at` ends, if it ends on its line and holds no `;`: what template languages
-/// put in place of a value.
+/// Where the `{…}` at `at` ends, if it ends soon, on its line, and holds no `;`: what template
+/// languages put in place of a value.
 pub(super) fn placeholder_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let line = &bytes[at..line_end(bytes, at)];
+    const LONGEST: usize = 200;
+    let near = &bytes[at..bytes.len().min(at + LONGEST)];
+    let line = &near[..line_end(near, 0)];
     let mut depth = 0usize;
     for (length, byte) in line.iter().enumerate() {
         match byte {

@@ -11,10 +11,11 @@ impl Parser<'_> {
     /// A word in quotes without a second quote, or with more text behind it. If it goes over several
     /// lines, the second quote was most likely another word's, and it is taken to end on its line.
     pub(super) fn misquoted(&mut self, token: Token, quote: Quote, closed: bool) {
-        let line = lexer::line_end(self.bytes, token.start);
+        // Not searched for behind the word, lest a long line be searched for each word in it.
+        let line = token.start + lexer::line_end(&self.bytes[token.start..token.end], 0);
         let stop = self.span(token.end, (token.end + 1).min(self.bytes.len()));
         let mark = self.span(token.start, token.start + 1);
-        if closed && line >= token.end {
+        if closed && line == token.end {
             let span = self.span(token.start, token.end);
             self.errors.push(errors::text_behind_quote(stop, span));
             let value = lexer::value(&self.bytes[token.start + 1..token.end - 1]);
@@ -38,10 +39,12 @@ impl Parser<'_> {
         self.push_word(self.span(token.start, self.at), quote, Some(value));
     }
 
-    /// Where a word that begins at `start` and lacks its quote ends on its line: before the `;` or `{` there.
+    /// Where a word that begins at `start` and lacks its quote ends on its line: before the `;` (and `}` behind it) or `{` there.
     fn likely_end(&self, start: usize, line: usize) -> usize {
         let text = self.bytes[start..line].trim_ascii_end();
-        let text = text.strip_suffix(b";").or_else(|| text.strip_suffix(b"{")).unwrap_or(text);
+        let closed =
+            text.iter().rposition(|&byte| byte != b'}' && !lexer::is_space(byte)).map_or(text, |at| &text[..=at]);
+        let text = closed.strip_suffix(b";").or_else(|| text.strip_suffix(b"{")).unwrap_or(text);
         start + text.trim_ascii_end().len()
     }
 
@@ -102,7 +105,11 @@ impl Parser<'_> {
             return Some(word);
         }
         let next = lexer::next(self.bytes, word.end as usize);
-        (next.kind == Kind::Open).then(|| Span { end: word.end - 1, ..word })
+        match next.kind {
+            Kind::Open => Some(Span { end: word.end - 1, ..word }),
+            Kind::Word { .. } if &self.bytes[next.start..next.end] == b")" => Some(word),
+            _ => None,
+        }
     }
 
     /// The quote that can be put around a word as it is.

@@ -37,9 +37,19 @@ pub fn parse(file: FileId, bytes: &[u8]) -> Parsed {
     if u32::try_from(bytes.len()).is_err() {
         return Parsed { errors: vec![errors::too_large(Span::new(file, 0, 0))], ..Parsed::default() };
     }
-    let first = Parser::read(file, bytes, Plan::default());
+    let read = |plan| Parser::read(file, bytes, plan);
+    let mut first = read(Plan::default());
+    let unclosed = braces::unclosed(&first.tree);
+    if unclosed > 0
+        && let Some(lua) = braces::odd_lua(&first.tree, bytes)
+    {
+        let second = read(Plan { lua: Some(lua), ..Plan::default() });
+        if braces::unclosed(&second.tree) < unclosed {
+            first = second;
+        }
+    }
     match braces::plan(&first.tree, bytes, &first.stray) {
-        Some(plan) if !first.is_lost => Parser::read(file, bytes, plan).finish(),
+        Some(plan) if !first.is_lost => read(Plan { lua: first.plan.lua, ..plan }).finish(),
         _ => first.finish(),
     }
 }
@@ -248,6 +258,7 @@ impl Parser<'_> {
     fn lua(&mut self, open: Span) {
         let inside = open.end as usize;
         let end = match lua::end(self.bytes, inside) {
+            Ok(_) if self.plan.lua == Some(open.start) => self.lua_fault(lua::Fault::Unclosed, open),
             Ok(end) => Some(end),
             Err(fault) => self.lua_fault(fault, open),
         };
