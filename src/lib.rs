@@ -3,9 +3,8 @@
 //!
 //! Invariants, small enough that review can hold them:
 //!
-//! 1. Arrows point one way: source, syntax, catalog, model, rule and checks, lint, session, report,
-//!    cli.
-//!    Nothing imports upward.
+//! 1. Arrows point one way: source, `syntax::tree`, catalog, the rest of syntax, model, rule and
+//!    checks, lint, session, report, cli. Nothing imports upward.
 //! 2. Only `files.rs` touches the disk; everyone else has `trait Files`. The same core compiles to
 //!    wasm32.
 //! 3. Only `source.rs` knows lines and columns. Only `report/` knows formats. Only `cli/` prints.

@@ -42,7 +42,8 @@ fn servers() -> Vec<Nginx> {
     for program in missing {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing: run tests/servers", program.display());
         // Written past the test runner, which hides what a passing test prints.
-        writeln!(std::io::stderr(), "\nskipped: {} is missing, run tests/servers", program.display()).unwrap();
+        writeln!(std::io::stderr(), "\nskipped: {} is missing, run tests/servers", program.display())
+            .expect("stderr can be written to");
     }
     there.into_iter().map(|program| Nginx { program, folder: tempfile::tempdir().unwrap() }).collect()
 }

@@ -1,4 +1,5 @@
-//! Text to [`Tree`](tree::Tree), and what is wrong with the text. Knows nothing of meaning.
+//! Text to [`Tree`](tree::Tree), and what is wrong with the text. Knows nothing of meaning; of the
+//! catalogue only which directives have a block and how many words, as the servers' own parsers do.
 
 pub mod caddy;
 pub mod nginx;

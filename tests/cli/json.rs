@@ -20,22 +20,23 @@ fn a_document_holds_what_is_documented_and_nothing_else() {
     let fingerprint = document["findings"][0]["fingerprint"].as_str().expect("a text");
     assert!(fingerprint.len() == 16 && fingerprint.bytes().all(|b| b.is_ascii_hexdigit()), "{fingerprint}");
     let at = |line: u32, column: u32, offset: u32| json!({ "line": line, "column": column, "offset": offset });
-    let here = json!({ "start": at(3, 18, 43), "end": at(3, 18, 43) });
+    let here = json!({ "start": at(3, 9, 34), "end": at(3, 18, 43) });
+    let behind = json!({ "start": at(3, 18, 43), "end": at(3, 18, 43) });
     let expected = json!({
         "version": 1,
         "tool": { "name": "proxylint", "version": env!("CARGO_PKG_VERSION") },
         "target": { "nginx": "1.24.0", "stated": true },
         "findings": [{
             "rule": "nginx/syntax", "severity": "error", "category": "correctness",
-            "message": "`;` is missing here", "path": "conf.d/site.conf", "range": here,
+            "message": "`;` is missing at the end of `root`", "path": "conf.d/site.conf", "range": here,
             "versions": "all", "fingerprint": fingerprint,
             "labels": [{
                 "message": "nginx stops here", "path": "conf.d/site.conf",
-                "range": { "start": at(4, 5, 48), "end": at(4, 5, 48) },
+                "range": { "start": at(4, 5, 48), "end": at(4, 6, 49) },
             }],
             "fixes": [{
                 "title": "add the missing `;`", "safety": "safe", "changes": [],
-                "edits": [{ "path": "conf.d/site.conf", "range": here, "text": ";" }],
+                "edits": [{ "path": "conf.d/site.conf", "range": behind, "text": ";" }],
             }],
             "help": "https://github.com/proxylint/proxylint/blob/main/rules/nginx/syntax.md",
         }],

@@ -28,7 +28,7 @@ fn colours_are_for_terminals_and_for_those_who_ask() {
 #[test]
 fn nothing_in_a_configuration_steers_the_terminal() {
     let text =
-        "events {}\r\nhttp {\r\n    include \x1b[2J\u{9b}31m\u{202e}.conf;\r\n    gzip \x1b]0;title\x07\r\n}\r\n";
+        "events {}\r\nhttp {\r\n    include \x1b[2J\u{9b}31m\u{202e}.conf;\r\n    gzip \x1b]0:title\x07\r\n}\r\n";
     let folder = Folder::new(&[("nginx.conf", text)]);
     let steers = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
     for format in ["text", "concise", "json"] {

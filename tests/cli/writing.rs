@@ -12,7 +12,7 @@ const SITE: &str = "server {\r\n    # caf\u{e9}\r\n    gzip on\r\n}";
 fn a_fix_is_written_and_a_second_run_changes_nothing() {
     let folder = Folder::new(&[("nginx.conf", MAIN), ("conf.d/a.conf", SITE)]);
     let said =
-        folder.check(["--fix", "."]).exit(0).errs("fixed: conf.d/a.conf:3:12: add the missing `;` [nginx/syntax]");
+        folder.check(["--fix", "."]).exit(0).errs("fixed: conf.d/a.conf:3:5: add the missing `;` [nginx/syntax]");
     let said = said.errs("1 fixed, no findings left").errs("nginx -t -c ");
     assert_eq!(said.out, "");
     assert_eq!(folder.read("conf.d/a.conf"), SITE.replace("gzip on", "gzip on;"));
