@@ -48,6 +48,14 @@ pub(super) struct Mark {
     at: Position,
 }
 
+impl Mark {
+    /// Columns in front of it in the line as it is shown, about.
+    pub(super) fn column(&self) -> usize {
+        let column = self.at.column as usize - 1;
+        if column > LONG_LINE { LEAD } else { column }
+    }
+}
+
 /// Lines to be shown, before they are.
 struct Want {
     file: FileId,

@@ -78,7 +78,6 @@ fn related_places_of_other_files_are_shown_behind_the_finding() {
         .label(0, b"location /", "requests of this location");
     let mut outcome = case.outcome();
     let finding = &mut outcome.findings[0].finding;
-    finding.versions = Some(VersionSet::parse("<1.29.7").unwrap());
     finding.note = Some("the backend must speak HTTP/1.1".to_owned());
     finding.fixes = vec![Fix::risky("pass to an upstream", vec![], "the backend sees `Host: app`")];
     assert_eq!(
@@ -103,10 +102,9 @@ warning[nginx/syntax]
    ·                     ╰── this line is in effect
  4 │     include site.conf;
    ╰────
-  true on: nginx 1.0.0 - 1.29.6
   note: the backend must speak HTTP/1.1
   fix: pass to an upstream (unsafe: --fix --unsafe-fixes)
-  changes: the backend sees `Host: app`
+  also changes: the backend sees `Host: app`
   more: proxylint explain nginx/syntax
 
 "

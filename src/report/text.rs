@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode, ThemeCharacters};
 use textwrap::{WordSplitter, wrap};
 
-use super::excerpt::Excerpt;
+use super::excerpt::{Excerpt, Mark};
 use super::{Look, help_url, plain};
 use crate::finding::{Finding, Severity};
 use crate::fix::{Fix, Safety};
@@ -23,7 +23,7 @@ pub(super) fn write(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> i
 
 fn draw(found: &Found, look: Look<'_>, out: &mut String) -> fmt::Result {
     let excerpt = Excerpt::new(found, look.base);
-    let drawing = Drawing { finding: &found.finding, labels: labels(&found.finding, &excerpt), excerpt };
+    let drawing = Drawing { finding: &found.finding, labels: labels(&found.finding, &excerpt, look.width), excerpt };
     GraphicalReportHandler::new_themed(theme(&drawing, look))
         .with_width(look.width)
         .with_break_words(false)
@@ -43,21 +43,19 @@ fn draw(found: &Found, look: Look<'_>, out: &mut String) -> fmt::Result {
 fn advice(found: &Found) -> Vec<(&'static str, String)> {
     let finding = &found.finding;
     let mut lines = Vec::new();
-    if let Some(versions) = &finding.versions {
-        let server = found.server;
-        lines.push(("true on", format!("{} {}", server.name(), versions.describe(server))));
-    }
     if let Some(note) = &finding.note {
         lines.push(("note", note.clone()));
     }
     if let Some(fix) = found.fix() {
         lines.push(("fix", describe(fix)));
-        lines.extend(fix.changes.iter().map(|change| ("changes", change.clone())));
+        lines.extend(fix.changes.iter().map(|change| ("also changes", change.clone())));
     }
     if let Some(reason) = found.held_back.get(&0) {
         lines.push(("held back", reason.clone()));
     }
-    lines.push(("more", format!("proxylint explain {}", finding.rule)));
+    if help_url(&finding.rule).is_some() {
+        lines.push(("more", format!("proxylint explain {}", finding.rule)));
+    }
     lines
 }
 
@@ -71,10 +69,7 @@ fn describe(fix: &Fix) -> String {
 fn paragraph(out: &mut String, head: &str, text: &str, look: Look<'_>) {
     use std::fmt::Write as _;
     let indent = " ".repeat(head.len() + 4);
-    let options = textwrap::Options::new(look.width.saturating_sub(indent.len()))
-        .break_words(false)
-        .word_splitter(WordSplitter::NoHyphenation)
-        .word_separator(textwrap::WordSeparator::AsciiSpace);
+    let options = prose(look.width.saturating_sub(indent.len()));
     let style = look.head();
     let text = plain::line(text);
     for (number, line) in wrap(&text, options).iter().enumerate() {
@@ -95,12 +90,12 @@ struct Drawing<'a> {
 }
 
 /// The finding's place without words (the message says what is wrong), then the related places.
-fn labels(finding: &Finding, excerpt: &Excerpt) -> Vec<LabeledSpan> {
+fn labels(finding: &Finding, excerpt: &Excerpt, width: usize) -> Vec<LabeledSpan> {
     let words = std::iter::once(None).chain(finding.labels.iter().map(|label| Some(&label.message)));
     let labels = excerpt.marks().iter().zip(words).enumerate();
     labels
         .map(|(index, (mark, words))| {
-            let words = words.map(|words| plain::line(words).into_owned());
+            let words = words.map(|words| wrap(&plain::line(words), prose(room(mark, width))).join("\n"));
             let span = (mark.start, mark.len);
             if index == 0 {
                 LabeledSpan::new_primary_with_span(words, span)
@@ -109,6 +104,25 @@ fn labels(finding: &Finding, excerpt: &Excerpt) -> Vec<LabeledSpan> {
             }
         })
         .collect()
+}
+
+/// What miette draws in front of the words of a label, besides the line itself: number, bar, arrow.
+const GUTTER: usize = 12;
+
+/// Columns that are left for the words of a label.
+fn room(mark: &Mark, width: usize) -> usize {
+    width.saturating_sub(GUTTER + mark.column() + mark.len / 2).max(LEAST_ROOM)
+}
+
+/// Narrower words are hard to read: rather too wide than that.
+const LEAST_ROOM: usize = 30;
+
+/// How prose is wrapped: between words, names of rules and directives left whole.
+fn prose(width: usize) -> textwrap::Options<'static> {
+    textwrap::Options::new(width)
+        .break_words(false)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
 }
 
 /// miette gives colours to the places in the order of the text: the finding's own gets that of
