@@ -175,7 +175,8 @@ def connections_wrong(expected, observation, request):
         "each": opened >= asked - backends,  # one may be left in a pool by an earlier request
         "one": opened <= backends and crowd <= limit,
         "churn": crowd >= limit * 1.5,
-        "pool": crowd <= limit,
+        # Go dials ahead while a connection is just coming back, so a few more than clients may be open for a moment.
+        "pool": crowd <= limit * 1.2,
         "any": True,
     }[expected]
     if not verdict:
