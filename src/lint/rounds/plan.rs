@@ -1,6 +1,7 @@
 //! Which fixes a round tries: their edits placed in files by canonical path, those of several
 //! configurations that share a file joined.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::join::join;
@@ -87,9 +88,10 @@ impl Plan {
         let mut held = Vec::new();
         let mut chosen = Vec::new();
         for (model, one) in checked.iter().enumerate() {
+            let syntax = syntax_faults(one);
             for (finding, fixes) in one.findings.iter().enumerate().map(|(i, f)| (i, &f.fixes)) {
                 let member = |fix| Member { model, finding, fix };
-                let refusals = fixes.iter().map(|fix| refusal(one, &one.findings[finding], fix, allow));
+                let refusals = fixes.iter().map(|fix| refusal(one, &syntax, &one.findings[finding], fix, allow));
                 match first_allowed(refusals) {
                     Some(Ok(fix)) => chosen.push(member(fix)),
                     Some(Err(reason)) => held.push(member(0).held(reason)),
@@ -122,10 +124,15 @@ fn first_allowed(refusals: impl Iterator<Item = Option<Reason>>) -> Option<Resul
     first.map(Err)
 }
 
+/// The places where the text does not parse.
+fn syntax_faults(checked: &Checked) -> HashSet<Span> {
+    let syntax = checked.model.problems().iter().filter(|problem| problem.kind == ProblemKind::Syntax);
+    syntax.map(|problem| problem.error.span).collect()
+}
+
 /// Why a fix is not even tried.
-fn refusal(checked: &Checked, finding: &Finding, fix: &Fix, allow: Safety) -> Option<Reason> {
-    let mut syntax = checked.model.problems().iter().filter(|problem| problem.kind == ProblemKind::Syntax).peekable();
-    if syntax.peek().is_some() && !syntax.any(|problem| problem.error.span == finding.span) {
+fn refusal(checked: &Checked, syntax: &HashSet<Span>, finding: &Finding, fix: &Fix, allow: Safety) -> Option<Reason> {
+    if !syntax.is_empty() && !syntax.contains(&finding.span) {
         return Some(Reason::Unparsed);
     }
     if let Some(needs) = &fix.needs
