@@ -27,11 +27,33 @@ const ABOUT_FILES: [&str; 1] = ["nginx/include-not-found"];
 
 fn lint(case: &Case, version: &str) -> (Model, Vec<Finding>) {
     let context = Context::parse(case.context.trim_start_matches("fragment:")).unwrap_or(Context::Main);
-    let model = Loader::new(&case.path, Root::Context(context), PathMap::default()).load(&Disk).unwrap();
+    let mut maps = PathMap::default();
+    maps.add("/etc/nginx", case.path.parent().unwrap());
+    let model = Loader::new(&case.path, Root::Context(context), maps).load(&Disk).unwrap();
     let versions = Versions::parse(Server::Nginx, version).unwrap();
     let findings = lint::run(&model, &RuleSet::builtin(), &versions, &Settings::default());
-    let findings = findings.into_iter().filter(|f| !ABOUT_FILES.contains(&f.rule.as_ref())).collect();
+    let findings = findings.into_iter().filter(|f| !ABOUT_FILES.contains(&f.rule.as_ref()) && !was_provided(case, f));
+    let findings = findings.collect();
     (model, findings)
+}
+
+/// Whether a finding is about what was put beside the file for the servers: variables and log formats.
+fn was_provided(case: &Case, finding: &Finding) -> bool {
+    let names = case.repairs.split(',').filter_map(|repair| repair.trim().split_once(':'));
+    let message = finding.message.to_lowercase();
+    let mut names = names.filter(|(kind, _)| matches!(*kind, "var" | "logfmt")).map(|(_, name)| name);
+    matches!(finding.rule.as_ref(), "nginx/unknown-variable" | "nginx/undefined-reference")
+        && names.any(|name| message.contains(&format!("`{name}`")) || message.contains(&format!("`${name}`")))
+}
+
+/// Whether a refusal tells of the machine and not of the text: a module that the file itself loads and that was
+/// not there, or what an included file that is not here would have given.
+fn is_environment(case: &Case, verdict: &Verdict) -> bool {
+    let text = String::from_utf8_lossy(&std::fs::read(&case.path).unwrap()).into_owned();
+    let name = verdict.message.strip_prefix("unknown directive \"").map(|rest| rest.trim_end_matches('"'));
+    let loads = name.is_some() && text.lines().any(|line| line.trim_start().starts_with("load_module"));
+    let elsewhere = case.verdicts.iter().any(|other| other.kind == "environment" && other.message == verdict.message);
+    verdict.kind == "environment" || loads || elsewhere
 }
 
 /// The lines that a finding names: all of its place, and those of its labels.
@@ -57,7 +79,7 @@ fn show(model: &Model, finding: &Finding) -> String {
 
 #[test]
 fn corpus_parity() {
-    let (mut accepted, mut silent, mut refused, mut found) = (0, 0, 0, 0);
+    let (mut accepted, mut silent, mut refused, mut found, mut environment) = (0, 0, 0, 0, 0);
     let mut report = Vec::new();
     for case in corpus::nginx().iter().filter(|case| !case.template) {
         for (version, verdict) in VERSIONS.iter().zip(&case.verdicts) {
@@ -75,7 +97,7 @@ fn corpus_parity() {
                         }
                     }
                 }
-                "environment" => {}
+                _ if is_environment(case, verdict) => environment += 1,
                 _ => {
                     refused += 1;
                     if has(&model, &findings, verdict) {
@@ -90,8 +112,9 @@ fn corpus_parity() {
         }
     }
     println!("{}", report.join("\n"));
+    println!("{environment} verdicts are about the environment");
     println!("accepted by nginx: {silent} of {accepted} without an error");
     println!("refused by nginx: {found} of {refused} with a finding at the line that nginx names");
     assert!(silent * 100 >= accepted * 98, "false alarms");
-    assert!(found * 100 >= refused * 60, "misses");
+    assert!(found * 100 >= refused * 98, "misses");
 }

@@ -52,7 +52,7 @@ pub enum Root {
     /// directives imply.
     #[default]
     Implied,
-    /// In that context.
+    /// In that context, of which it is all there is.
     Context(Context),
 }
 
@@ -205,7 +205,9 @@ impl Loader {
             Root::Implied => Context::implied(&trees[main.0 as usize], sources.get(main).bytes()),
         };
         let not_read = reading.not_read;
-        Model::new(Server::Nginx, main, sources, trees, entries, chains, problems, not_read, root)
+        let mut model = Model::new(Server::Nginx, main, sources, trees, entries, chains, problems, not_read, root);
+        model.root_stated = matches!(self.root, Root::Context(_));
+        model
     }
 }
 

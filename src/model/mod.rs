@@ -77,6 +77,8 @@ pub struct Model {
     pub(crate) problems: Vec<Problem>,
     pub(crate) not_read: Vec<NotRead>,
     pub(crate) root: nginx::Context,
+    /// Whether the user said what the top level is.
+    pub(crate) root_stated: bool,
     pub(crate) index: OnceLock<Index>,
     pub(crate) nginx: OnceLock<nginx::View>,
     pub(crate) caddy: OnceLock<caddy::View>,
@@ -135,7 +137,21 @@ impl Model {
         root: nginx::Context,
     ) -> Self {
         let (index, nginx, caddy) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { server, main, sources, trees, entries, chains, problems, not_read, root, index, nginx, caddy }
+        Self {
+            server,
+            main,
+            sources,
+            trees,
+            entries,
+            chains,
+            problems,
+            not_read,
+            root,
+            root_stated: false,
+            index,
+            nginx,
+            caddy,
+        }
     }
 
     fn index(&self) -> &Index {
@@ -186,7 +202,13 @@ impl Model {
     /// Whether everything that the server would read was read: no file is missing or unreadable, and
     /// reading began with a main file.
     pub fn is_closed(&self) -> bool {
-        self.not_read.is_empty() && self.problems.is_empty() && self.root == nginx::Context::Main
+        self.not_read.is_empty() && self.problems.is_empty() && self.stands_alone()
+    }
+
+    /// Whether nothing stands around what was read: it is a main file, or it was said to be all that a
+    /// context holds.
+    pub fn stands_alone(&self) -> bool {
+        self.root == nginx::Context::Main || self.root_stated
     }
 
     /// The files that are included more than once: an edit there is an edit in several places.

@@ -2,6 +2,7 @@
 
 use super::{Fault, Finder, Unreadable};
 use crate::catalog::nginx::{Context, Repeat, lookup_in};
+use crate::checks::nginx::text::whole_line;
 use crate::fix::{Edit, Fix};
 use crate::model::Node;
 use crate::version::{Server, VersionSet};
@@ -51,20 +52,5 @@ impl<'m> Finder<'_, 'm> {
                 report.fix(Fix::safe("remove the second", vec![Edit::replace(whole_line(*later), "")]));
             }
         }
-    }
-}
-
-/// A directive with the space in front of it, back to the end of the line before where it stands alone.
-pub(super) fn whole_line(node: Node<'_>) -> crate::source::Span {
-    let span = node.span();
-    let bytes = node.model().file(span).bytes();
-    let before = bytes[..span.start as usize].iter().rev().take_while(|b| matches!(b, b' ' | b'\t')).count() as u32;
-    let start = span.start - before;
-    let after = bytes[span.end as usize..].iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\r')).count();
-    let alone = start == 0 || bytes[start as usize - 1] == b'\n';
-    match bytes.get(span.end as usize + after) {
-        Some(b'\n') if alone => crate::source::Span::new(span.file, start, span.end + after as u32 + 1),
-        _ if alone => span,
-        _ => crate::source::Span::new(span.file, start, span.end),
     }
 }

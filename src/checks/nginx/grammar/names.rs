@@ -14,7 +14,7 @@ use crate::suggest;
 #[derive(Default)]
 pub(super) struct Names<'m> {
     unknown: BTreeMap<&'m [u8], Vec<Line<'m>>>,
-    needed: BTreeMap<&'m [u8], (&'static Directive, Vec<Node<'m>>)>,
+    needed: BTreeMap<&'m [u8], (&'static Module, Vec<Node<'m>>)>,
     provided: Option<Provided>,
 }
 
@@ -26,8 +26,10 @@ impl<'m> Finder<'_, 'm> {
     pub(super) fn name(&mut self, line: Line<'m>) -> Option<&'static Directive> {
         let name = line.node.name();
         if lookup(name).is_empty() {
-            if !self.cx.settings.knows_directive(name) {
-                self.names.unknown.entry(name).or_default().push(line);
+            match family(name) {
+                _ if self.cx.settings.knows_directive(name) => {}
+                Some(module) => self.needs(line, module),
+                None => self.names.unknown.entry(name).or_default().push(line),
             }
             return None;
         }
@@ -36,10 +38,17 @@ impl<'m> Finder<'_, 'm> {
             return None;
         };
         let module = directive.module;
-        if !module.stock && !self.provided().has(module) {
-            self.names.needed.entry(name).or_insert((directive, Vec::new())).1.push(line.node);
+        if !module.stock {
+            self.needs(line, module);
         }
         (module.kind == Kind::Official && module.project.is_none()).then_some(directive)
+    }
+
+    /// Notes a directive of a module that not every nginx has.
+    fn needs(&mut self, line: Line<'m>, module: &'static Module) {
+        if !self.provided().has(module) {
+            self.names.needed.entry(line.node.name()).or_insert((module, Vec::new())).1.push(line.node);
+        }
     }
 
     /// Whether the user has NGINX Plus, as far as anyone said.
@@ -54,10 +63,6 @@ impl<'m> Finder<'_, 'm> {
 
     fn misplaced(&mut self, line: Line<'m>) {
         let known = lookup(line.node.name());
-        let guessed = line.node.parent().is_none() && line.context != Context::Main;
-        if guessed || known.iter().all(|directive| directive.module.kind == Kind::ThirdParty) {
-            return;
-        }
         let mut places: Vec<Context> = known.iter().flat_map(Directive::contexts_today).collect();
         places.sort_unstable();
         places.dedup();
@@ -76,18 +81,12 @@ impl<'m> Finder<'_, 'm> {
             self.unknown(lines, &near);
         }
         let lacks_build = self.cx.settings.nginx_build.is_some();
-        for (name, (directive, nodes)) in &names.needed {
+        for (name, (module, nodes)) in &names.needed {
             let name = String::from_utf8_lossy(name);
             let (fault, message) = if lacks_build {
-                (
-                    Fault::UnknownDirective,
-                    format!("`{name}` needs {}, which the stated build lacks", provider(directive.module)),
-                )
+                (Fault::UnknownDirective, format!("`{name}` needs {}, which the stated build lacks", provider(module)))
             } else {
-                (
-                    Fault::ModuleNeeded,
-                    format!("`{name}` needs {}; nginx without it refuses the file", provider(directive.module)),
-                )
+                (Fault::ModuleNeeded, format!("`{name}` needs {}; nginx without it refuses the file", provider(module)))
             };
             self.first_of(fault, nodes, message);
         }
@@ -160,4 +159,18 @@ fn likely(name: &[u8], context: Context) -> Vec<&'static str> {
     let nearest = near.first().map_or(0, |first| distance(first));
     let best: Vec<&str> = near.into_iter().filter(|known| nearest <= 2 && distance(known) == nearest).collect();
     if best.len() > 3 { Vec::new() } else { best }
+}
+
+/// The third-party module whose directives all begin as an unknown name does: `nchan_`, `passenger_`. Newer and
+/// older versions of a module have directives that the catalogue lacks.
+fn family(name: &[u8]) -> Option<&'static Module> {
+    const LEAST: usize = 5;
+    let prefix = &name[..memchr::memchr(b'_', name)? + 1];
+    let mut members = directives().iter().filter(|directive| directive.name.as_bytes().starts_with(prefix)).peekable();
+    let module = members.peek()?.module;
+    let count = members.try_fold(0, |count, directive| {
+        let same = directive.module.project == module.project && directive.module.kind == Kind::ThirdParty;
+        same.then_some(count + 1)
+    })?;
+    (count >= LEAST).then_some(module)
 }

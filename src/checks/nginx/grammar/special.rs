@@ -5,11 +5,12 @@ use super::{Line, keyed};
 use crate::catalog::nginx::values::{self, TimeUnit};
 use crate::catalog::nginx::{Area, Context, Directive};
 use crate::checks::nginx::address::{self, Form};
+use crate::checks::nginx::expressions::holds_variables;
 use crate::model::Word;
 
 /// What nginx refuses of a line beyond what its kind of value tells.
 pub(super) fn judge<'m>(line: Line<'m>, directive: &Directive) -> Option<Wrong<'m>> {
-    own(line, directive).or_else(|| keyed::judge(line, directive)).or_else(|| variables(line, directive))
+    own(line, directive).or_else(|| keyed::judge(line, directive)).or_else(|| variables(line))
 }
 
 fn own<'m>(line: Line<'m>, directive: &Directive) -> Option<Wrong<'m>> {
@@ -38,7 +39,6 @@ fn own<'m>(line: Line<'m>, directive: &Directive) -> Option<Wrong<'m>> {
         "worker_connections" => arguments::number(line.args().next()?, "worker_connections"),
         "worker_priority" => worker_priority(line),
         "zone" => line.args().nth(1).and_then(|word| arguments::size(word, "zone", false)),
-        "ssl_session_cache" => None,
         "directio" => line.args().next().filter(|w| !w.is("off")).and_then(|w| arguments::size(w, "directio", true)),
         "load_module" => load_module(line),
         "limit_except" => limit_except(line),
@@ -48,38 +48,9 @@ fn own<'m>(line: Line<'m>, directive: &Directive) -> Option<Wrong<'m>> {
 }
 
 /// A `$` that begins no variable, where variables may stand.
-fn variables<'m>(line: Line<'m>, directive: &Directive) -> Option<Wrong<'m>> {
-    /// Directives with a handler of their own, whose arguments from the given one on may hold variables.
-    const EXPRESSIONS: [(&str, usize); 26] = [
-        ("access_log", 0),
-        ("add_header", 1),
-        ("add_trailer", 1),
-        ("alias", 0),
-        ("auth_basic_user_file", 0),
-        ("auth_request_set", 1),
-        ("error_page", 1),
-        ("fastcgi_cache", 0),
-        ("fastcgi_cache_key", 0),
-        ("fastcgi_param", 1),
-        ("fastcgi_pass", 0),
-        ("grpc_pass", 0),
-        ("limit_conn_zone", 0),
-        ("limit_req_zone", 0),
-        ("memcached_pass", 0),
-        ("proxy_cache", 0),
-        ("proxy_cache_key", 0),
-        ("proxy_pass", 0),
-        ("return", 0),
-        ("root", 0),
-        ("scgi_param", 1),
-        ("scgi_pass", 0),
-        ("set", 1),
-        ("try_files", 0),
-        ("uwsgi_param", 1),
-        ("uwsgi_pass", 0),
-    ];
-    let first = EXPRESSIONS.binary_search_by(|(name, _)| (*name).cmp(directive.name)).ok().map(|i| EXPRESSIONS[i].1)?;
-    line.args().skip(first).find_map(broken_variable)
+pub(super) fn variables(line: Line<'_>) -> Option<Wrong<'_>> {
+    let words = line.args().enumerate().filter(|(_, word)| word.value().contains(&b'$'));
+    words.filter(|(i, word)| holds_variables(line.node, *i, *word)).find_map(|(_, word)| broken_variable(word))
 }
 
 /// `$` without a name behind it, `${name` without `}` (`ngx_http_script_compile`).

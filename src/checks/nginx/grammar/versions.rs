@@ -3,6 +3,8 @@
 use super::{Fault, Finder, Line};
 use crate::catalog::nginx::{Directive, Kind, lookup_in};
 use crate::checks::nginx::name_span;
+use crate::checks::nginx::text::whole_line;
+use crate::checks::nginx::tls_switch;
 use crate::fix::{Edit, Fix};
 use crate::version::{Holds, Server, VersionSet};
 
@@ -26,7 +28,7 @@ impl<'m> Finder<'_, 'm> {
     }
 
     fn not_in_version(&mut self, line: Line<'m>, directive: &Directive, known: &VersionSet) {
-        if self.has_own_rule(line) || self.backported(directive) {
+        if self.backported(directive) {
             return;
         }
         let name = line.name();
@@ -37,13 +39,12 @@ impl<'m> Finder<'_, 'm> {
             Some(new) => format!("`{name}` is unknown to {{versions}}, which refuses the file; it has become `{new}`"),
             None => format!("`{name}` is unknown to {{versions}}, which refuses the file"),
         };
+        let switch = has_own_rule(line).then(|| tls_switch::switch_fix(self.cx, line.node)).flatten();
         let report = self.add(Fault::DirectiveNotInVersion, line.node, word, message);
         report.versions(known.complement());
-    }
-
-    /// Rules that say the same more narrowly.
-    fn has_own_rule(&self, line: Line<'_>) -> bool {
-        line.node.name() == b"ssl"
+        if let Some(fix) = switch {
+            report.fix(fix);
+        }
     }
 
     /// Whether the package of the target's distribution has it earlier than nginx itself.
@@ -74,7 +75,7 @@ impl<'m> Finder<'_, 'm> {
     }
 
     fn obsolete(&mut self, line: Line<'m>, directive: &'static Directive) {
-        let Some(first) = directive.deprecated.filter(|_| directive.warns && !self.has_own_rule(line)) else { return };
+        let Some(first) = directive.deprecated.filter(|_| directive.warns && !has_own_rule(line)) else { return };
         let warning = directive.versions.intersection(&VersionSet::since(first));
         if self.cx.target.holds(Server::Nginx, &warning) == Holds::Never {
             return;
@@ -94,16 +95,26 @@ impl<'m> Finder<'_, 'm> {
         let report = self.add(Fault::ObsoleteDirective, line.node, word, message);
         report.versions(warning);
         if always && ignored {
-            let span = super::duplicates::whole_line(line.node);
+            let span = whole_line(line.node);
             report.fix(Fix::safe("remove the line", vec![Edit::replace(span, "")]));
-        } else if let (true, Some(new), true) = (always, directive.instead, is_rename(directive)) {
+        } else if let (true, Some(new), true) = (always, directive.instead, is_rename(line, directive)) {
             report.fix(Fix::safe(format!("write `{new}`"), vec![Edit::replace(word, new)]));
         }
     }
 }
 
+/// Whether the rule `nginx/ssl-on` warns of it where it is only obsolete.
+fn has_own_rule(line: Line<'_>) -> bool {
+    line.node.name() == b"ssl"
+}
+
 /// Whether the new name takes the same arguments and means the same.
-fn is_rename(directive: &Directive) -> bool {
-    matches!(directive.name, "proxy_downstream_buffer" | "proxy_upstream_buffer")
+fn is_rename(line: Line<'_>, directive: &Directive) -> bool {
+    // The two old names became one, which may stand once.
+    let level = line.node.level();
+    let taken = ["proxy_buffer_size", "proxy_downstream_buffer", "proxy_upstream_buffer"];
+    let alone = taken.iter().map(|name| level.own(name).len()).sum::<usize>() == 1;
+    alone
+        && matches!(directive.name, "proxy_downstream_buffer" | "proxy_upstream_buffer")
         && directive.module.name == "ngx_stream_proxy_module"
 }
