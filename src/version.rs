@@ -226,14 +226,24 @@ impl VersionSet {
 
     /// For which of this target's versions a fact is true that is true for `fact`.
     pub fn holds(&self, server: Server, fact: &Self) -> Holds {
-        let (mut inside, mut outside) = (false, false);
-        for version in self.members(server) {
-            if fact.contains(version) { inside = true } else { outside = true }
+        let releases = server.releases();
+        let index = |version: Version| releases.partition_point(|&v| v < version);
+        let (mut inside, mut all) = (0, 0);
+        for range in self.ranges.iter() {
+            let (from, to) = (index(range.start), index(range.end));
+            if from < to {
+                let common = |f: &Range| index(f.end).min(to).saturating_sub(index(f.start).max(from));
+                inside += fact.ranges.iter().map(common).sum::<usize>();
+                all += to - from;
+            } else if range.end == range.start.next() {
+                inside += usize::from(fact.contains(range.start));
+                all += 1;
+            }
         }
-        match (inside, outside) {
-            (true, false) => Holds::Always,
-            (true, true) => Holds::Sometimes,
-            (false, _) => Holds::Never,
+        match inside {
+            0 => Holds::Never,
+            _ if inside == all => Holds::Always,
+            _ => Holds::Sometimes,
         }
     }
 
@@ -466,5 +476,8 @@ mod tests {
         assert_eq!(set("1.30").holds(Server::Nginx, &pivot), Holds::Always);
         assert_eq!(set("1.28").holds(Server::Nginx, &pivot), Holds::Never);
         assert_eq!(set("1.99.0").holds(Server::Nginx, &pivot), Holds::Always);
+        assert_eq!(set("1.28").holds(Server::Nginx, &set("1.28.77")), Holds::Never, "never released");
+        assert_eq!(set("1.28").holds(Server::Nginx, &set("<1.28.1 || >1.28.0")), Holds::Always);
+        assert_eq!(VersionSet::none().holds(Server::Nginx, &VersionSet::all()), Holds::Never);
     }
 }
