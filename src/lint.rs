@@ -32,7 +32,7 @@ pub fn run(model: &Model, rules: &RuleSet, versions: &Versions, settings: &Setti
         let reports = reports(model, active, versions, settings, &shared);
         let judged = reports.into_iter().filter_map(|report| judge(model, active, versions, report));
         let merged = place::merge(model, &shared, judged.collect());
-        findings.extend(merged.into_iter().map(|report| finding(active, report)));
+        findings.extend(merged.into_iter().map(|report| finding(model, active, report)));
     }
     sort(model, &mut findings);
     findings
@@ -138,7 +138,8 @@ fn name_versions(message: &str, fact: &VersionSet, server: Server, held: Holds) 
     }
 }
 
-fn finding(active: &Active, report: Report) -> Finding {
+fn finding(model: &Model, active: &Active, mut report: Report) -> Finding {
+    report.fixes.iter_mut().for_each(|fix| fix.follow_line_ends(model.sources()));
     Finding {
         rule: active.rule.id.clone(),
         severity: active.severity,
