@@ -1,6 +1,8 @@
 //! The file system behind a trait, and all that touches the disk.
 
 #[cfg(not(target_family = "wasm"))]
+pub mod scratch;
+#[cfg(not(target_family = "wasm"))]
 pub mod write;
 
 use std::collections::BTreeMap;

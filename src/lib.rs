@@ -35,4 +35,6 @@ pub mod suggest;
 pub mod syntax;
 pub mod table;
 pub mod target;
+#[cfg(not(target_family = "wasm"))]
+pub mod verify;
 pub mod version;

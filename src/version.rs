@@ -25,6 +25,12 @@ impl Version {
         Self { major, minor, patch }
     }
 
+    /// The version that a server says it is: three numbers.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.splitn(3, '.').map(|number| number.parse().ok());
+        Some(Self::new(numbers.next()??, numbers.next()??, numbers.next()??))
+    }
+
     const fn next(self) -> Self {
         Self::new(self.major, self.minor, self.patch + 1)
     }

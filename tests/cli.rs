@@ -6,12 +6,16 @@
 #[path = "cli/run.rs"]
 mod run;
 
+#[path = "cli/fixing.rs"]
+mod fixing;
 #[path = "cli/json.rs"]
 mod json;
 #[path = "cli/odd_files.rs"]
 mod odd_files;
 #[path = "cli/terminal.rs"]
 mod terminal;
+#[path = "cli/verify.rs"]
+mod verify;
 #[path = "cli/writing.rs"]
 mod writing;
 

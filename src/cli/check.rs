@@ -6,11 +6,12 @@ use std::str::FromStr;
 use clap::{ArgAction, ValueEnum};
 
 use super::terminal::Terminal;
-use super::{Exit, Trouble, installed, patch, rules};
+use super::{Exit, Trouble, installed, patch, review, rules, verify};
 use crate::checks::Settings;
 use crate::files::{Disk, Files, Kind, reason};
 use crate::finding::Severity;
 use crate::fix::Safety;
+use crate::lint::rounds::Reviewer;
 use crate::model::include::PathMap;
 use crate::report::summary::{self, Fixes};
 use crate::report::{self, Format};
@@ -84,6 +85,21 @@ pub(super) struct Args {
     /// Print what --fix would write as a patch, and write nothing
     #[arg(long, conflicts_with = "format", help_heading = "Fixes")]
     diff: bool,
+    /// Write that patch to a file
+    #[arg(long, value_name = "FILE", conflicts_with = "diff", help_heading = "Fixes")]
+    output_patch: Option<PathBuf>,
+    /// With --fix: show each fix and ask
+    #[arg(long, visible_alias = "interactive", requires = "fix", conflicts_with = "diff", help_heading = "Fixes")]
+    review: bool,
+    /// Before anything is written: let the server test a patched copy; nginx or caddy on PATH, a
+    /// program, or a command with {folder} in it
+    #[arg(long, value_name = "COMMAND", num_args = 0..=1, require_equals = true, default_missing_value = verify::ON_PATH,
+          help_heading = "Fixes")]
+    verify: Option<String>,
+    /// With --fix: keep the old files, with this behind their names [.orig]
+    #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".orig",
+          requires = "fix", help_heading = "Fixes")]
+    backup: Option<String>,
 
     /// How findings are printed
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t, help_heading = "Output")]
@@ -127,6 +143,12 @@ enum OutputFormat {
     Concise,
     /// One document
     Json,
+}
+
+impl Args {
+    fn makes_patch(&self) -> bool {
+        self.diff || self.output_patch.is_some()
+    }
 }
 
 impl Lang {
@@ -184,16 +206,24 @@ impl FromStr for Map {
 
 pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>> {
     let request = request(args)?;
-    let outcome = session::run(&Disk, &request).map_err(troubles)?;
+    let mut asking = if args.review { Some(review::Asking::new(terminal)?) } else { None };
+    let reviewer = asking.as_mut().map(|asking| asking as &mut dyn Reviewer);
+    let outcome = session::run(&Disk, &request, reviewer).map_err(troubles)?;
     let fixes = match (args.diff, args.fix) {
-        (true, _) => Fixes::Printed,
         (false, true) => Fixes::Written,
-        (false, false) => Fixes::Offered,
+        _ if args.makes_patch() => Fixes::Printed,
+        _ => Fixes::Offered,
     };
+    if let Some(command) = &args.verify {
+        verify::run(&outcome, &request.maps, command, terminal, args.quiet)?;
+    }
+    if let Some(file) = &args.output_patch {
+        patch::save(&outcome, file, terminal)?;
+    }
     match fixes {
-        Fixes::Printed => patch::print(&outcome, terminal)?,
-        Fixes::Written => patch::write(&outcome)?,
-        Fixes::Offered => {}
+        Fixes::Printed if args.diff => patch::print(&outcome, terminal)?,
+        Fixes::Written => patch::write(&outcome, &request.maps, args.backup.as_deref())?,
+        Fixes::Printed | Fixes::Offered => {}
     }
     let look = terminal.look();
     if fixes != Fixes::Printed {
@@ -216,7 +246,8 @@ const READ_ALL: &str = "see to it that the files named above can be read, or che
 
 /// 2 beats 1 beats 0.
 fn exit(args: &Args, outcome: &Outcome) -> Exit {
-    let findings = outcome.reaches(args.fail_on.severity()) || (args.diff && !outcome.changed.is_empty());
+    let patch = (args.diff || !args.fix) && args.makes_patch() && !outcome.changed.is_empty();
+    let findings = outcome.reaches(args.fail_on.severity()) || patch;
     if outcome.bug || !outcome.is_complete() {
         Exit::Broken
     } else if findings && !args.exit_zero {
@@ -227,6 +258,10 @@ fn exit(args: &Args, outcome: &Outcome) -> Exit {
 }
 
 fn request(args: &Args) -> Result<Request, Trouble> {
+    if args.verify.is_some() && !args.fix && !args.makes_patch() {
+        let help = "add --fix, --diff or --output-patch";
+        return Err(Trouble::new("`--verify` tests what fixes make of the files, and none are asked for").help(help));
+    }
     let mut rules = rules::load(&args.rules)?;
     rules.select(&args.select, &args.ignore).map_err(|error| Trouble::new(error.to_string()))?;
     let mut target = Target::assumed();
@@ -246,7 +281,7 @@ fn request(args: &Args) -> Result<Request, Trouble> {
         rules,
         settings: Settings { peak_concurrency: args.peak_concurrency, ..Settings::default() },
         least: args.min_severity.severity(),
-        fixes: (args.fix || args.diff).then_some(wanted),
+        fixes: (args.fix || args.makes_patch()).then_some(wanted),
     })
 }
 

@@ -4,8 +4,10 @@ mod check;
 mod explain;
 mod installed;
 mod patch;
+mod review;
 mod rules;
 mod terminal;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -84,7 +86,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Check configurations, and mend them.
-    Check(check::Args),
+    Check(Box<check::Args>),
     /// Print the page of a rule: what is wrong, why, how it is mended, examples.
     Explain(explain::Args),
     /// List the rules, one a line, or run the examples of a folder of rules.

@@ -180,8 +180,23 @@ fn unchanged(store: &impl Store, file: &Rewrite) -> Result<(), Cause> {
     }
 }
 
+/// Writes a file that nobody reads yet, or whose content does not matter: at once or not at all.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let failed = |error| WriteError { cause: Cause::system(path, &error), aftermath: Aftermath::default() };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder).map_err(failed)?;
+    io::Write::write_all(&mut file, bytes).map_err(failed)?;
+    file.persist(path).map(drop).map_err(|error| failed(error.error))
+}
+
 /// The path with something behind its last name.
-fn with_suffix(path: &Path, suffix: &OsStr) -> PathBuf {
+pub fn with_suffix(path: &Path, suffix: &OsStr) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

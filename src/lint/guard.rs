@@ -71,6 +71,19 @@ pub fn undeclared(
     found
 }
 
+/// Everything that differs in the settings in effect, meant or not.
+pub fn effects(before: &Model, after: &Model, target: &VersionSet) -> Vec<Difference> {
+    if before.server() != Server::Nginx {
+        return Vec::new();
+    }
+    let pairs = pairs(before, after);
+    let difference = |Changed { pair, key, before, after, .. }| {
+        let place = words::place(&pairs[pair]);
+        Difference { key, before, after, place, elsewhere: false }
+    };
+    differences(&pairs, target).into_iter().map(difference).collect()
+}
+
 /// What the lines of each author name.
 fn declared(pairs: &[Pair<'_>], owners: &[Vec<BTreeSet<usize>>], authors: usize) -> Vec<HashSet<Key>> {
     let mut declared = vec![HashSet::new(); authors];

@@ -2,6 +2,7 @@
 
 mod join;
 mod plan;
+mod review;
 mod round;
 mod state;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use crate::source::Position;
 use crate::version::VersionSet;
 
 use plan::Plan;
+pub use review::{Decision, Proposal, Reviewer, review};
 use round::{Refused, Round, strays};
 use state::State;
 
@@ -103,6 +105,9 @@ pub enum Reason {
     /// The text would not parse any more: a fault of this program.
     #[error("it would break the syntax ({0}), which is a bug of proxylint")]
     Breaks(String),
+    /// Someone said no.
+    #[error("declined")]
+    Declined,
     /// The fixes undo each other.
     #[error("the fixes do not settle, which is a bug of proxylint")]
     Unsettled,

@@ -339,19 +339,43 @@ fn add_file(files: &dyn Files, path: PathBuf, place: Span, include: &mut Include
 const MISSING_HELP: &str = "relative paths start at the folder of the main file, not of the including file; \
      if the file lies elsewhere here than on the server, say where with `--map /server/folder=folder`";
 
+/// The `include` or `import` that would read a file if it were there.
+pub fn would_be_read(files: &dyn Files, model: &Model, maps: &PathMap, path: &Path) -> Option<Span> {
+    let folder_of = |path: &Path| path.parent().unwrap_or(Path::new("")).to_owned();
+    let main = folder_of(model.sources().get(model.main()).path());
+    let (name, hidden) = match model.server() {
+        Server::Nginx => ("include", false),
+        Server::Caddy => ("import", true),
+    };
+    let canonical =
+        |folder: &Path| files.canonical(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).ok();
+    let home = canonical(&folder_of(path));
+    let reads = |node: &super::Node<'_>| {
+        let folder = if hidden { folder_of(model.file(node.head()).path()) } else { main.clone() };
+        let Some(whole) = node.value(0).map(|value| maps.apply(folder.join(to_path(value)))) else { return false };
+        let (Some(name), Some(pattern)) = (path.file_name(), whole.file_name().and_then(pattern_of)) else {
+            return false;
+        };
+        pattern.matches_with(&name.to_string_lossy(), options(hidden))
+            && expand(files, &folder_of(&whole), hidden).iter().any(|folder| canonical(folder) == home)
+    };
+    model.named(name).find(reads).map(super::Node::head)
+}
+
+/// How glob(3) matches; Caddy's also matches names that begin with a dot.
+fn options(hidden: bool) -> glob::MatchOptions {
+    glob::MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: !hidden }
+}
+
 /// glob(3) as nginx calls it: only these start a pattern (`ngx_conf_include`: `strpbrk(name, "*?[")`).
-fn has_glob(value: &[u8]) -> bool {
+pub(crate) fn has_glob(value: &[u8]) -> bool {
     value.iter().any(|b| matches!(b, b'*' | b'?' | b'['))
 }
 
 /// The files that a pattern matches, sorted by their names' bytes as glob(3) does in the C locale.
 /// With `hidden`, wildcards match a leading dot too.
 pub(super) fn expand(files: &dyn Files, pattern: &Path, hidden: bool) -> Vec<PathBuf> {
-    let options = glob::MatchOptions {
-        case_sensitive: true,
-        require_literal_separator: true,
-        require_literal_leading_dot: !hidden,
-    };
+    let options = options(hidden);
     let mut found = vec![PathBuf::new()];
     for part in pattern.components() {
         let name = part.as_os_str();

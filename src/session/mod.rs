@@ -5,6 +5,7 @@ mod outcome;
 mod scope;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -13,7 +14,7 @@ use crate::files::{Files, reason};
 use crate::finding::Severity;
 use crate::fix::Safety;
 use crate::lint;
-use crate::lint::rounds::{self, Checked, Linter};
+use crate::lint::rounds::{self, Checked, Linter, Reviewer};
 use crate::model::Model;
 use crate::model::include::PathMap;
 use crate::model::load::Loader;
@@ -21,9 +22,9 @@ use crate::rule::set::RuleSet;
 use crate::syntax::caddy::Env;
 use crate::target::{Target, Versions};
 use crate::version::Server;
-use scope::{Config, Scope};
+use scope::Scope;
 
-pub use outcome::{Assumed, Counts, Found, Gap, Outcome, Unread};
+pub use outcome::{Assumed, Config, Counts, Found, Gap, Outcome, Unread};
 
 /// What a run is asked for.
 #[derive(Debug, Clone)]
@@ -121,27 +122,33 @@ impl Error {
     }
 }
 
-/// Reads the configurations that a request names, checks them, and applies fixes in memory.
+/// Reads the configurations that a request names, checks them, and applies fixes in memory; those
+/// only that the reviewer agrees to, where there is one.
 ///
 /// # Errors
 /// When a path cannot be checked. What is wrong with a configuration is in the outcome.
-pub fn run(files: &dyn Files, request: &Request) -> Result<Outcome, Vec<Error>> {
+pub fn run(files: &dyn Files, request: &Request, reviewer: Option<&mut dyn Reviewer>) -> Result<Outcome, Vec<Error>> {
     let Scope { configs, mut unread, not_included, .. } = Scope::new(files, request)?;
     unread.extend(configs.iter().flat_map(|it| absent::absent(files, &request.maps, &it.model)));
     let (loaders, models): (Vec<Loader>, Vec<Model>) =
-        configs.into_iter().map(|Config { loader, model, .. }| (loader, model)).unzip();
+        configs.into_iter().map(|scope::Config { loader, model, .. }| (loader, model)).unzip();
     let mut session = Session { request, loaders };
     let checked: Vec<Checked> = models.into_par_iter().map(|model| session.first(model)).collect();
     let directives = checked.iter().map(|it| it.model.len()).sum();
     let complete = unread.iter().all(|it| it.gap != Gap::Failed);
     let complete = complete && checked.iter().all(|it| it.model.not_read().is_empty());
-    let done = match request.fixes.filter(|_| complete) {
-        Some(allow) => rounds::run(&mut session, files, checked, allow),
-        None => rounds::judge(&mut session, files, checked),
+    let before: Vec<Arc<Model>> = checked.iter().map(|it| it.model.clone()).collect();
+    let done = match (request.fixes.filter(|_| complete), reviewer) {
+        (Some(allow), Some(reviewer)) => rounds::review(&mut session, files, checked, allow, reviewer),
+        (Some(allow), None) => rounds::run(&mut session, files, checked, allow),
+        (None, _) => rounds::judge(&mut session, files, checked),
     };
     let done = done.map_err(|error| vec![error])?;
     let mut outcome = Outcome::new(done, |number| session.loaders[number].paths());
     outcome.directives = directives;
+    for (config, before) in outcome.configs.iter_mut().zip(before) {
+        config.before = before;
+    }
     outcome.add_gaps(unread, not_included);
     Ok(outcome)
 }

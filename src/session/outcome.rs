@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::finding::{Finding, Severity};
 use crate::fix::{Fix, Safety};
 use crate::lint::rounds::{self, Applied, Changed, Checked};
-use crate::model::NotRead;
+use crate::model::{Model, NotRead};
 use crate::source::{SourceFile, Sources, Span};
 use crate::version::{Server, VersionSet};
 
@@ -22,8 +22,8 @@ pub struct Outcome {
     pub unread: Vec<Unread>,
     /// Recognised files that no main file reads, sorted.
     pub not_included: Vec<PathBuf>,
-    /// The files that configurations begin with.
-    pub mains: Vec<(Server, PathBuf)>,
+    /// The configurations.
+    pub configs: Vec<Config>,
     /// Canonical paths of the files that were read.
     pub files: BTreeSet<PathBuf>,
     /// Number of directives before any fix, each place of inclusion counted.
@@ -34,6 +34,29 @@ pub struct Outcome {
     pub applied: Vec<Applied>,
     /// Whether a fix went wrong by a fault of this program.
     pub bug: bool,
+}
+
+/// A configuration of a run.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// As it was read.
+    pub before: Arc<Model>,
+    /// After the fixes.
+    pub after: Arc<Model>,
+    /// The versions that will read it.
+    pub target: VersionSet,
+}
+
+impl Config {
+    /// Whether a fix changed one of its files.
+    pub fn is_changed(&self) -> bool {
+        !Arc::ptr_eq(&self.before, &self.after)
+    }
+
+    /// The file that it begins with, as it was opened.
+    pub fn main(&self) -> &Path {
+        self.before.sources().get(self.before.main()).path()
+    }
 }
 
 /// A finding and the files that its spans lie in.
@@ -112,6 +135,8 @@ impl Outcome {
         for (number, it) in done.checked.iter().enumerate() {
             let paths = paths(number);
             outcome.add_files(it, &paths);
+            let after = it.model.clone();
+            outcome.configs.push(Config { before: after.clone(), after, target: it.target.clone() });
             let sources = Arc::new(it.model.sources().clone());
             for (index, finding) in it.findings.iter().enumerate() {
                 let Span { file, start, end } = finding.span;
@@ -135,7 +160,6 @@ impl Outcome {
         let missed: HashSet<&Path> = model.not_read().iter().map(|missed| missed.path.as_path()).collect();
         let read = model.sources().iter().zip(paths).filter(|((_, file), _)| !missed.contains(file.path()));
         self.files.extend(read.map(|(_, path)| path.clone()));
-        self.mains.push((model.server(), model.sources().get(model.main()).path().to_owned()));
         let gap = |it: &NotRead| Unread { path: it.path.clone(), reason: it.reason.clone(), gap: Gap::Failed };
         self.unread.extend(model.not_read().iter().map(gap));
         match self.targets.iter_mut().find(|target| target.server == model.server()) {

@@ -27,7 +27,7 @@ pub(super) struct Round<'a, L> {
 /// Groups, and what they make of the files.
 pub(super) struct Trial {
     pub(super) groups: Vec<usize>,
-    patch: Patch,
+    pub(super) patch: Patch,
     /// New texts by the number of the file.
     pub(super) texts: BTreeMap<usize, Arc<[u8]>>,
     /// The configurations that read these files, by number.

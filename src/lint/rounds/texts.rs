@@ -53,6 +53,11 @@ impl Texts {
         fix.edits.iter().map(change).collect()
     }
 
+    /// The number of a file of a configuration.
+    pub(super) fn number(&self, model: usize, file: FileId) -> Option<usize> {
+        self.numbers.get(model)?.get(file.0 as usize).copied()
+    }
+
     /// The id that a configuration gives a file, if it reads it.
     pub(super) fn file_of(&self, model: usize, file: usize) -> Option<FileId> {
         self.numbers[model].iter().position(|&number| number == file).map(|id| FileId(id as u32))
