@@ -83,7 +83,7 @@ fn fixed(main: &Path, version: Option<&str>, peak: Option<u32>) -> Vec<(PathBuf,
         least: Severity::Info,
         fixes: Some(Safety::Unsafe),
     };
-    let outcome = session::run(&Disk, &request).unwrap();
+    let outcome = session::run(&Disk, &request, None).unwrap();
     outcome.changed.into_iter().map(|change| (change.path, change.new.to_vec())).collect()
 }
 
