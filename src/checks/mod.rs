@@ -201,3 +201,8 @@ pub static CHECKS: &[&Check] = &[
 pub fn find(name: &str) -> Option<&'static Check> {
     CHECKS.iter().copied().find(|check| check.name == name)
 }
+
+/// What is wrong with the parameters that a rule gives to a check, if anything.
+pub fn wrong_params(check: &str, params: &Params) -> Option<String> {
+    (check == nginx::upstream_reuse::CHECK.name).then(|| nginx::upstream_reuse::wrong_params(params))?
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::checks;
 use crate::files::{Files, Kind, reason};
-use crate::rule::definition::{Activation, Rule};
+use crate::rule::definition::{Activation, Finds, Rule};
 use crate::rule::file::{self, Page, PageError};
 use crate::rule::level::{Category, Severity};
 use crate::suggest;
@@ -255,12 +255,15 @@ fn read_page(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(String, Page),
         error(line, "the page is not UTF-8 here".to_owned())
     })?;
     let page = file::read(&id, &shown, text)?;
-    if let Some(check) = page.rule.check()
-        && checks::find(check).is_none()
-    {
-        let line = text.lines().position(|line| line.trim_start().starts_with("check")).unwrap_or(0) + 1;
-        let hint = suggest::did_you_mean(check, checks::CHECKS.iter().map(|check| check.name));
-        return Err(error(line, format!("there is no check called `{check}`{hint}")).into());
+    if let Finds::Check { name, params } = &page.rule.finds {
+        let line_of = |key: &str| text.lines().position(|line| line.trim_start().starts_with(key)).unwrap_or(0) + 1;
+        if checks::find(name).is_none() {
+            let hint = suggest::did_you_mean(name, checks::CHECKS.iter().map(|check| check.name));
+            return Err(error(line_of("check"), format!("there is no check called `{name}`{hint}")).into());
+        }
+        if let Some(wrong) = checks::wrong_params(name, params) {
+            return Err(error(line_of("params"), wrong).into());
+        }
     }
     Ok((shown, page))
 }

@@ -5,13 +5,13 @@ pub mod effect;
 mod pass;
 mod values;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use super::{Model, Node, NodeId};
+use super::{Level, Model, Node, NodeId};
 use crate::version::VersionSet;
 pub use pass::{Address, Backend, Pass, Protocol, Scheme};
-pub use values::{Piece, Text, expand};
+pub use values::{Piece, Text, expand, variables_in};
 
 pub use crate::catalog::nginx::Context;
 
@@ -24,7 +24,7 @@ pub struct View {
     by_name: HashMap<Box<[u8]>, usize>,
     passes: OnceLock<Vec<Pass>>,
     definitions: OnceLock<values::Definitions>,
-    mentions_proxy_host: OnceLock<bool>,
+    proxy_host_users: OnceLock<HashSet<Option<NodeId>>>,
 }
 
 impl View {
@@ -35,7 +35,7 @@ impl View {
             by_name: HashMap::new(),
             passes: OnceLock::new(),
             definitions: OnceLock::new(),
-            mentions_proxy_host: OnceLock::new(),
+            proxy_host_users: OnceLock::new(),
         };
         for node in model.named("upstream").filter(|node| view.contexts[node.id().0 as usize] == Context::Http) {
             let name = node.value(0).unwrap_or_default().to_ascii_lowercase().into_boxed_slice();
@@ -91,19 +91,31 @@ impl View {
         passes.binary_search_by_key(&node, |pass| pass.node).ok().map(|at| &passes[at])
     }
 
-    /// Whether `$proxy_host` or `$proxy_port` is used outside the directives that speak to the backend:
-    /// in a log format, a map, a header for the client.
-    pub(crate) fn mentions_proxy_host(&self, model: &Model) -> bool {
-        *self.mentions_proxy_host.get_or_init(|| {
-            let mentioned =
-                |text: &[u8]| memchr::memmem::find(text, b"proxy_host").or(memchr::memmem::find(text, b"proxy_port"));
-            let anywhere = model.sources().iter().any(|(_, file)| mentioned(file.bytes()).is_some());
-            let elsewhere = |node: Node<'_>| {
-                !node.name().starts_with(b"proxy_") && node.args().any(|word| mentioned(word.value()).is_some())
-            };
-            anywhere && model.nodes().any(elsewhere)
-        })
+    /// Whether `$proxy_host` or `$proxy_port` is used on a level or one around it, outside the directives
+    /// that speak to the backend: in a log format, a map, a header for the client.
+    pub(crate) fn uses_proxy_host(&self, level: Level<'_>) -> bool {
+        let users = self.proxy_host_users.get_or_init(|| proxy_host_users(level.model()));
+        !users.is_empty() && level.outward().any(|level| users.contains(&level.node().map(Node::id)))
     }
+}
+
+/// The blocks with such a directive directly in them. A block of entries, a map say, counts for its level.
+fn proxy_host_users(model: &Model) -> HashSet<Option<NodeId>> {
+    let mentioned =
+        |text: &[u8]| memchr::memmem::find(text, b"proxy_host").or(memchr::memmem::find(text, b"proxy_port"));
+    if !model.sources().iter().any(|(_, file)| mentioned(file.bytes()).is_some()) {
+        return HashSet::new();
+    }
+    let uses = |node: &Node<'_>| {
+        !node.name().starts_with(b"proxy_") && node.words().any(|word| mentioned(word.value()).is_some())
+    };
+    let mut users = HashSet::new();
+    for node in model.nodes().filter(uses) {
+        let parent = node.parent();
+        let block = if node.context() == Context::Map { parent.and_then(Node::parent) } else { parent };
+        users.insert(block.map(Node::id));
+    }
+    users
 }
 
 /// The context of every directive: parents stand before their children.

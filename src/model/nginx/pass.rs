@@ -240,6 +240,10 @@ fn target(text: &Text, protocol: Protocol) -> Option<Target> {
         }
         match piece {
             Piece::Unknown(name) if begins_with_slash(name) => break,
+            // A port that only the request knows: whatever it is, the name in front is no upstream's.
+            Piece::Unknown(_) if host.ends_with(b":") => {
+                return Some(Target { scheme, host: None, port: None, uri: Vec::new() });
+            }
             Piece::Unknown(_) => {
                 open = true;
                 host.clear();

@@ -58,6 +58,14 @@ fn push(text: &mut Text, piece: &Piece) {
     }
 }
 
+/// The names of the variables in a word, without `$`.
+pub fn variables_in(word: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    split(word).into_iter().filter_map(|piece| match piece {
+        Piece::Unknown(name) => Some(name),
+        Piece::Literal(_) => None,
+    })
+}
+
 /// Cuts a word at its variables: `$name`, `${name}`, `$1`.
 fn split(word: &[u8]) -> Text {
     let mut text = Text::new();

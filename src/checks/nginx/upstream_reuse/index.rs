@@ -1,17 +1,15 @@
 //! Who passes where and who inherits from whom, asked for every location: built once for a model, so
 //! that no rule is more than linear.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
-use crate::model::nginx::{Backend, Pass, Protocol};
-use crate::model::{Model, Node, NodeId};
+use crate::model::nginx::{Backend, Pass, Protocol, variables_in};
+use crate::model::{Model, Node, NodeId, Word};
 use crate::source::{FileId, Span};
 
 /// Settings that a patch may write or change on an outer level.
 pub(super) const INHERITED: [&str; 2] = ["proxy_set_header", "proxy_http_version"];
-
-/// The directives whose uses of `$proxy_host` a patch of a location writes out itself.
-const WRITTEN_OUT: [&str; 4] = ["proxy_set_header", "proxy_cache_key", "proxy_ssl_name", "proxy_redirect"];
 
 /// The variables that change when a pass moves to an upstream of another name.
 pub(super) const PROXY_VARIABLES: [&str; 4] = ["$proxy_host", "${proxy_host}", "$proxy_port", "${proxy_port}"];
@@ -40,8 +38,8 @@ pub(super) struct Index {
     repeated: HashSet<FileId>,
     /// Place in the text of a line of [`INHERITED`] in such a file to the lines that it is.
     copies: HashMap<Span, Vec<NodeId>>,
-    /// Other directives that use [`PROXY_VARIABLES`].
-    pub(super) other_uses: Vec<NodeId>,
+    /// Lower-case variable with its `$` to the directives whose arguments use it. Built when asked for.
+    variables: OnceCell<HashMap<Vec<u8>, Vec<NodeId>>>,
 }
 
 impl Index {
@@ -55,7 +53,7 @@ impl Index {
             by_place: HashMap::new(),
             repeated: model.repeated_files(),
             copies: HashMap::new(),
-            other_uses: other_uses(model),
+            variables: OnceCell::new(),
         };
         for (i, pass) in passes.iter().enumerate() {
             index.add(i, pass, model.node(pass.node));
@@ -103,6 +101,12 @@ impl Index {
         named.iter().chain(&self.to_anywhere).copied()
     }
 
+    /// The directives that use a variable, written with its `$`, by its whole name.
+    pub(super) fn uses(&self, model: &Model, variable: &[u8]) -> impl Iterator<Item = NodeId> {
+        let uses = self.variables.get_or_init(|| variable_uses(model));
+        uses.get(variable.to_ascii_lowercase().as_slice()).into_iter().flatten().copied()
+    }
+
     /// Whether a pass names that host without an upstream.
     pub(super) fn is_host(&self, host: &[u8]) -> bool {
         self.to_host.contains_key(host.to_ascii_lowercase().as_slice())
@@ -140,8 +144,19 @@ impl Index {
     }
 }
 
-fn other_uses(model: &Model) -> Vec<NodeId> {
-    let uses = |node: &Node<'_>| node.args().any(|word| mentions_proxy_host(word.value()));
-    let seen = |node: &Node<'_>| WRITTEN_OUT.iter().any(|name| node.is(name));
-    model.nodes().filter(|node| uses(node) && !seen(node)).map(Node::id).collect()
+fn variable_uses(model: &Model) -> HashMap<Vec<u8>, Vec<NodeId>> {
+    let mut uses: HashMap<Vec<u8>, Vec<NodeId>> = HashMap::new();
+    for node in model.nodes() {
+        // The variable that a block defines is no use of it.
+        let arguments = if node.is("map") { 1 } else { node.args().len() };
+        for word in node.args().take(arguments).map(Word::value) {
+            for name in variables_in(word) {
+                let known = uses.entry([b"$", &name.to_ascii_lowercase()[..]].concat()).or_default();
+                if known.last() != Some(&node.id()) {
+                    known.push(node.id());
+                }
+            }
+        }
+    }
+    uses
 }

@@ -5,7 +5,7 @@ use super::index::{PROXY_VARIABLES, mentions_proxy_host};
 use super::patch::{Group, Moved, Patch, Refusal};
 use super::verdict::{Close, Connection, connection, sets};
 use crate::fix::Edit;
-use crate::model::nginx::{Pass, Protocol, Scheme};
+use crate::model::nginx::{Address, Backend, Pass, Protocol, Scheme};
 use crate::model::{Level, Node, Word, layout};
 use crate::source::Span;
 
@@ -14,7 +14,9 @@ pub(super) struct Location<'a, 'm> {
     view: View<'m>,
     pass: &'m Pass,
     group: &'a Group,
-    moved: Option<&'a Moved<'a>>,
+    moved: Option<&'a Moved>,
+    /// The address as this very pass writes it.
+    address: Option<&'m Address>,
     node: Node<'m>,
     /// The `location` block: where its settings go. The pass may stand in an `if` inside.
     home: Node<'m>,
@@ -25,7 +27,7 @@ impl<'a, 'm> Location<'a, 'm> {
         view: View<'m>,
         pass: &'m Pass,
         group: &'a Group,
-        moved: Option<&'a Moved<'a>>,
+        moved: Option<&'a Moved>,
     ) -> Result<Self, Refusal> {
         let node = view.node(pass.node);
         let home = node.ancestors().find(|node| node.is("location"));
@@ -37,7 +39,11 @@ impl<'a, 'm> Location<'a, 'm> {
                 "another pass in the same location, or in one nested in it, would get these settings too".to_owned()
             );
         }
-        Ok(Self { view, pass, group, moved, node, home })
+        let address = pass.backends.iter().find_map(|backend| match backend {
+            Backend::Address(address) => Some(address),
+            _ => None,
+        });
+        Ok(Self { view, pass, group, moved, address, node, home })
     }
 
     fn level(&self) -> Level<'m> {
@@ -46,35 +52,49 @@ impl<'a, 'm> Location<'a, 'm> {
 
     pub(super) fn edits(&self, patch: &mut Patch) -> Result<Vec<Edit>, Refusal> {
         let mut edits = Vec::new();
-        if let Some(moved) = self.moved {
-            edits.extend(self.pass_text(moved)?);
+        if let Some((moved, address)) = self.moved.zip(self.address) {
+            edits.extend(self.pass_text(moved, address)?);
         }
         let mut lines: Vec<Vec<u8>> = Vec::new();
         match self.pass.protocol {
             Protocol::Http => {
                 self.http_version(patch, &mut edits, &mut lines)?;
                 self.headers(&mut edits, &mut lines)?;
-                if let Some(moved) = self.moved.filter(|moved| !moved.keeps_name()) {
-                    self.tls_name(moved, &mut lines);
-                    self.redirects(patch, &mut edits, &mut lines);
-                    self.cache_key(patch, moved, &mut edits, &mut lines);
+                if let Some(address) = self.renamed() {
+                    self.tls_name(address, &mut lines);
+                    self.redirects(&mut edits, &mut lines);
+                    self.cache_key(patch, address, &mut edits, &mut lines);
                 }
             }
             Protocol::Grpc => {
-                if let Some(moved) = self.moved.filter(|moved| !moved.keeps_name()) {
-                    patch.change(format!(
-                        "the backend sees the authority `{}` instead of `{}`, unless `grpc_set_header Host` says otherwise",
-                        String::from_utf8_lossy(&moved.name),
-                        String::from_utf8_lossy(&moved.address.proxy_host())
-                    ));
+                if let Some(address) = self.renamed() {
+                    self.tls_name(address, &mut lines);
                 }
             }
             _ => {}
         }
-        if !lines.is_empty() {
+        if self.leads() && !lines.is_empty() {
             edits.push(self.insertion(&lines));
         }
         Ok(edits)
+    }
+
+    /// Whether this is the first pass of the patch in its location: the settings are written once.
+    fn leads(&self) -> bool {
+        let in_group = |pass: &&usize| self.group.has(**pass);
+        let nearest = |pass: &&usize| {
+            let node = self.view.node(self.view.pass(**pass).node);
+            node.ancestors().find(|node| node.is("location")) == Some(self.home)
+        };
+        let mut here = self.view.index().in_location(self.home.id()).iter().filter(in_group).filter(nearest);
+        here.next().is_some_and(|&first| self.view.pass(first).node == self.pass.node)
+    }
+
+    /// The address, if the upstream bears another name than the pass writes: then `$proxy_host` and all
+    /// that comes of the text of the pass change.
+    fn renamed(&self) -> Option<&'m Address> {
+        let moved = self.moved?;
+        self.address.filter(|address| moved.name != address.host || address.port.is_some())
     }
 
     /// Behind the pass, or in front of the `if` that holds it.
@@ -86,23 +106,24 @@ impl<'a, 'm> Location<'a, 'm> {
     }
 
     /// Names the upstream in place of host and port.
-    fn pass_text(&self, moved: &Moved<'_>) -> Result<Option<Edit>, Refusal> {
+    fn pass_text(&self, moved: &Moved, address: &Address) -> Result<Option<Edit>, Refusal> {
         let word = self.node.arg(0).ok_or("the pass has no argument")?;
-        let address = moved.address;
         let mut old = address.host.clone();
-        let raw = word.raw();
-        let scheme_end = memchr::memmem::find(raw, b"://").map_or(0, |at| at + 3);
-        if let Some(colon) = address.port.and_then(|_| raw[scheme_end..].get(old.len())) {
-            old.push(*colon);
-            old.extend(raw[scheme_end + old.len()..].iter().take_while(|b| b.is_ascii_digit()));
+        if let Some(port) = address.port {
+            old.extend_from_slice(format!(":{port}").as_bytes());
         }
-        if !raw[scheme_end..].starts_with(&old) {
-            return Err("the address is written in a form that is not edited by machine".to_owned());
+        let raw = word.raw();
+        let from = memchr::memmem::find(raw, b"://").map_or(0, |at| at + 3);
+        let behind = raw.get(from + old.len());
+        if !raw[from..].starts_with(&old)
+            || behind.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b':'))
+        {
+            return Err("the address is not written plainly".to_owned());
         }
         if old == moved.name {
             return Ok(None);
         }
-        let start = word.span().start + scheme_end as u32;
+        let start = word.span().start + from as u32;
         let span = Span { start, end: start + old.len() as u32, ..word.span() };
         Ok(Some(Edit::replace(span, moved.name.clone())))
     }
@@ -134,7 +155,7 @@ impl<'a, 'm> Location<'a, 'm> {
 
     /// Whether everything that takes that line is being fixed by this patch.
     fn may_edit(&self, line: Node<'m>) -> bool {
-        self.view.index().heirs_of_line(self.view.model, line).iter().all(|&heir| self.group.has(heir))
+        self.group.covers(self.view, line)
     }
 
     /// The request headers: an empty `Connection`, the `Host` that the backend saw before, and
@@ -175,10 +196,11 @@ impl<'a, 'm> Location<'a, 'm> {
         if self.connections().any(|connection| connection == Connection::Close(Close::Default)) {
             new.push(EMPTY_CONNECTION.to_vec());
         }
-        if let Some(moved) = self.moved.filter(|moved| !moved.keeps_name())
+        if let Some(address) = self.renamed()
             && !in_effect.iter().any(|line| sets(*line, b"host"))
+            && self.moved.is_some_and(|moved| moved.name != address.proxy_host())
         {
-            new.push([b"proxy_set_header Host ", &moved.address.proxy_host()[..], b";"].concat());
+            new.push([b"proxy_set_header Host ", &address.proxy_host()[..], b";"].concat());
         }
         new
     }
@@ -189,8 +211,7 @@ impl<'a, 'm> Location<'a, 'm> {
         if sets(line, b"connection") && self.connections().any(written) {
             return Some(b"\"\"".to_vec());
         }
-        let moved = self.moved.filter(|moved| !moved.keeps_name())?;
-        written_out(line.arg(1)?.raw(), moved)
+        written_out(line.arg(1)?.raw(), self.renamed()?)
     }
 
     /// The `Connection` header in effect, for each class of versions.
@@ -199,37 +220,34 @@ impl<'a, 'm> Location<'a, 'm> {
     }
 
     /// The name that the backend's certificate is asked for and checked against.
-    fn tls_name(&self, moved: &Moved<'_>, lines: &mut Vec<Vec<u8>>) {
-        let level = self.level();
-        let on = |name| level.value(name) == Some(b"on");
-        let named = level.value("proxy_ssl_name").is_some_and(|name| name != b"$proxy_host");
-        if moved.address.scheme == Scheme::Tls && !named && (on("proxy_ssl_server_name") || on("proxy_ssl_verify")) {
-            lines.push([b"proxy_ssl_name ", &moved.address.host[..], b";"].concat());
+    fn tls_name(&self, address: &Address, lines: &mut Vec<Vec<u8>>) {
+        let (level, prefix) = (self.level(), self.pass.protocol.prefix());
+        let on = |name| level.value(&format!("{prefix}{name}")) == Some(b"on");
+        let setting = format!("{prefix}ssl_name");
+        let named = level.value(&setting).is_some_and(|name| name != b"$proxy_host");
+        if address.scheme == Scheme::Tls && !named && (on("ssl_server_name") || on("ssl_verify")) {
+            lines.push([setting.as_bytes(), b" ", &address.host[..], b";"].concat());
         }
     }
 
     /// `proxy_redirect default` rewrites the text of the pass, so that text is written out.
-    fn redirects(&self, patch: &mut Patch, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) {
+    fn redirects(&self, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) {
         let Some(uri) = &self.pass.uri else { return };
         let in_effect: Vec<_> = self.level().in_effect("proxy_redirect").collect();
         let default = in_effect.iter().find(|line| line.value(0) == Some(b"default"));
         if !in_effect.is_empty() && default.is_none() {
             return;
         }
+        if in_effect.is_empty() && self.inherits_redirect() {
+            return;
+        }
         let Some(word) = self.node.arg(0) else { return };
         let url = word.value();
         let (from, to) =
             if uri.is_empty() { ([url, b"/"].concat(), b"/".to_vec()) } else { (url.to_vec(), self.prefix().to_vec()) };
-        if to.is_empty()
-            || [&from[..], &to[..]]
-                .concat()
-                .iter()
-                .any(|b| matches!(b, b';' | b'{' | b'}' | b'"' | b'\'' | b'\\') || b.is_ascii_whitespace())
-        {
-            patch.change(format!(
-                "`Location: {}` in answers of the backend reaches the client as it is",
-                String::from_utf8_lossy(&from)
-            ));
+        let special = |b: &u8| b"$;{}\"'\\".contains(b) || b.is_ascii_whitespace();
+        // A regex location has no prefix to write; the guard names what changes then.
+        if to.is_empty() || from.iter().chain(&to).any(special) {
             return;
         }
         match default.and_then(|line| Some((line, line.arg(0)?))) {
@@ -238,6 +256,14 @@ impl<'a, 'm> Location<'a, 'm> {
             }
             _ => lines.push([b"proxy_redirect ", &from[..], b" ", &to, b";"].concat()),
         }
+    }
+
+    /// Whether a pass of an enclosing location gives its own redirect to this one (measured: it is
+    /// inherited as if it were written there).
+    fn inherits_redirect(&self) -> bool {
+        let outer = self.home.ancestors().filter(|node| node.is("location"));
+        let mut passes = outer.flat_map(|location| location.own("proxy_pass"));
+        passes.any(|pass| pass.value(0).is_some_and(|url| !url.contains(&b'$')))
     }
 
     /// The prefix of the location; empty for a regex or a named one.
@@ -251,7 +277,7 @@ impl<'a, 'm> Location<'a, 'm> {
     }
 
     /// The default cache key begins with the text of the pass.
-    fn cache_key(&self, patch: &mut Patch, moved: &Moved<'_>, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) {
+    fn cache_key(&self, patch: &mut Patch, address: &Address, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) {
         let level = self.level();
         if level.value("proxy_cache").is_none_or(|zone| zone == b"off") {
             return;
@@ -259,15 +285,28 @@ impl<'a, 'm> Location<'a, 'm> {
         match level.setting("proxy_cache_key") {
             Some(line) => {
                 let Some(word) = line.arg(0) else { return };
-                let Some(text) = written_out(word.raw(), moved) else { return };
+                let Some(text) = written_out(word.raw(), address) else { return };
                 if line.level() == level {
                     edits.push(Edit::replace(word.span(), text));
                 } else {
                     lines.push([b"proxy_cache_key ", &text[..], b";"].concat());
                 }
             }
-            None => patch.change("cache keys change: every entry is fetched once more".to_owned()),
+            None => match self.default_cache_key() {
+                Some(key) => lines.push([b"proxy_cache_key ", &key[..], b";"].concat()),
+                None => patch.change("cache keys change: every entry is fetched once more".to_owned()),
+            },
         }
+    }
+
+    /// The default cache key written out: the text of the pass and the request as the client sent it
+    /// (measured). Only where nothing rewrites the request on its way here.
+    fn default_cache_key(&self) -> Option<Vec<u8>> {
+        const REWRITES: [&str; 5] = ["rewrite", "try_files", "error_page", "auth_request", "mirror"];
+        let server = self.home.ancestors().find(|node| node.is("server"))?;
+        let rewritten = server.descendants().any(|node| REWRITES.iter().any(|name| node.is(name)));
+        let plain = self.pass.uri.as_ref().is_some_and(Vec::is_empty) && !rewritten && !self.prefix().is_empty();
+        plain.then_some([self.node.value(0)?, b"$request_uri"].concat())
     }
 }
 
@@ -285,12 +324,12 @@ fn repeated(line: Node<'_>, value: Option<Vec<u8>>) -> Vec<u8> {
 }
 
 /// A value with `$proxy_host` and `$proxy_port` written out; `None` if it holds neither.
-fn written_out(raw: &[u8], moved: &Moved<'_>) -> Option<Vec<u8>> {
+fn written_out(raw: &[u8], address: &Address) -> Option<Vec<u8>> {
     if !mentions_proxy_host(raw) {
         return None;
     }
-    let host = moved.address.proxy_host();
-    let port = moved.address.effective_port().to_string();
+    let host = address.proxy_host();
+    let port = address.effective_port().to_string();
     let mut text = Vec::with_capacity(raw.len() + host.len());
     let mut rest = raw;
     while let Some(at) = memchr::memchr(b'$', rest) {

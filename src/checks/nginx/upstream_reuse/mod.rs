@@ -15,6 +15,7 @@ use crate::checks::{Check, Cx, Report, Run};
 use crate::fix::Fix;
 use crate::model::nginx::Pass;
 use crate::model::{Level, Model, Node, NodeId};
+use crate::rule::Params;
 use crate::source::Span;
 use crate::version::{Server, Version, VersionSet};
 use index::Index;
@@ -136,7 +137,7 @@ impl<'a> View<'a> {
                 }
             }
             if let Some((cause, versions)) = found
-                && is_reached(self.node(pass.node).level())
+                && is_reached(self.node(pass.node))
             {
                 affected.push(Affected { index, pass, cause, versions });
             }
@@ -164,30 +165,58 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether a request gets as far as the pass: no unconditional `return` on its level or an outer one.
-fn is_reached(level: Level<'_>) -> bool {
-    level.outward().all(|level| level.own("return").len() == 0)
+/// Whether a request gets as far as the pass: no `return` before it in its own location (nested
+/// locations do not inherit it), nor in the server, which a named location does not pass through again.
+fn is_reached(pass: Node<'_>) -> bool {
+    let home = pass.ancestors().find(|node| node.is("location"));
+    let named = home.and_then(|home| home.value(0)).is_some_and(|name| name.starts_with(b"@"));
+    let within = pass.level().outward().take_while(|level| home.is_none_or(|home| *level != home.level()));
+    let server = pass.ancestors().find(|node| node.is("server")).filter(|_| !named);
+    !within.chain(server.map(Node::inside)).any(returns)
+}
+
+/// Whether a level ends every request with a `return` that no `break` stands before.
+fn returns(level: Level<'_>) -> bool {
+    let Some(end) = level.own("return").next() else { return false };
+    !["break", "rewrite"].iter().flat_map(|name| level.own(name)).any(|line| line.id() < end.id())
+}
+
+/// A report of one cause.
+type Reporter = fn(&mut Cx<'_>, View<'_>);
+
+/// The values of the parameter `cause`.
+const CAUSES: [(&str, Reporter); 14] = [
+    ("bare", passes::bare),
+    ("bare-unix", passes::bare_unix),
+    ("http-version", passes::http_version),
+    ("connection-close", passes::connection_close),
+    ("map-close", passes::map_close),
+    ("keep-conn", passes::keep_conn),
+    ("no-pool-anywhere", passes::no_pool_anywhere),
+    ("pool-missing", pools::missing),
+    ("pool-discarded", pools::discarded),
+    ("pool-refused", pools::refused),
+    ("pool-zero", pools::zero),
+    ("pool-too-small", pools::too_small),
+    ("pool-shared", pools::shared_by_many),
+    ("tuning-without-pool", pools::tuning_without_pool),
+];
+
+fn reporter(params: &Params) -> Option<Reporter> {
+    let cause = params.text("cause")?;
+    CAUSES.iter().find(|(name, _)| *name == cause).map(|(_, reporter)| *reporter)
+}
+
+/// What is wrong with the parameters that a rule gives, if anything.
+pub(crate) fn wrong_params(params: &Params) -> Option<String> {
+    let names: Vec<_> = CAUSES.iter().map(|(name, _)| *name).collect();
+    reporter(params).is_none().then(|| format!("`cause` must be one of {}", names.join(", ")))
 }
 
 fn run(cx: &mut Cx<'_>) {
     let reuse = cx.shared.get(|| Reuse::new(cx.model, cx.target));
-    let view = View::new(cx.model, &reuse);
-    match cx.params.text("cause") {
-        Some("bare") => passes::bare(cx, view),
-        Some("bare-unix") => passes::bare_unix(cx, view),
-        Some("http-version") => passes::http_version(cx, view),
-        Some("connection-close") => passes::connection_close(cx, view),
-        Some("map-close") => passes::map_close(cx, view),
-        Some("keep-conn") => passes::keep_conn(cx, view),
-        Some("no-pool-anywhere") => passes::no_pool_anywhere(cx, view),
-        Some("pool-missing") => pools::missing(cx, view),
-        Some("pool-discarded") => pools::discarded(cx, view),
-        Some("pool-refused") => pools::refused(cx, view),
-        Some("pool-zero") => pools::zero(cx, view),
-        Some("pool-too-small") => pools::too_small(cx, view),
-        Some("pool-shared") => pools::shared_by_many(cx, view),
-        Some("tuning-without-pool") => pools::tuning_without_pool(cx, view),
-        other => unreachable!("a rule names the cause {other:?}, which this check does not know"),
+    if let Some(reporter) = reporter(cx.params) {
+        reporter(cx, View::new(cx.model, &reuse));
     }
 }
 
@@ -219,6 +248,12 @@ fn offer(report: &mut Report, fix: Result<Fix, Refusal>) {
 fn places<'a>(nodes: impl Iterator<Item = Node<'a>>) -> Vec<Span> {
     let mut seen = HashSet::new();
     nodes.map(Node::head).filter(|span| seen.insert(*span)).collect()
+}
+
+/// A directive's words as they are written, on one line.
+fn shown(node: Node<'_>) -> String {
+    let words: Vec<_> = node.words().map(|word| lossy(word.raw()).into_owned()).collect();
+    words.join(" ")
 }
 
 fn lossy(bytes: &[u8]) -> std::borrow::Cow<'_, str> {

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::patch::{self, Group};
-use super::verdict::{Cause, Close, connection_lines};
-use super::{Affected, View, label_all, lossy, offer, places};
+use super::verdict::{Cause, Close, Verdict, connection_lines, sets};
+use super::{Affected, View, label_all, lossy, offer, places, shown};
 use crate::checks::{Cx, Report};
-use crate::fix::{Edit, Fix};
+use crate::fix::{Edit, Fix, Safety};
 use crate::model::nginx::{Address, Backend, Pass, Protocol};
-use crate::model::{Node, NodeId, layout};
+use crate::model::{Node, NodeId, Word, layout};
+use crate::source::Span;
 use crate::version::{Server, VersionSet};
 
 /// What a connection per request costs, in production.
@@ -81,7 +82,7 @@ fn bare_literal(cx: &mut Cx<'_>, view: View<'_>, group: &[Bare<'_>], taken: &mut
     let node = view.node(group[0].pass.node);
     let passes = Group::new(view, group.iter().map(|bare| bare.index));
     let fix = patch::move_to_upstream(view, &passes, group[0].address, taken);
-    let text = lossy(view.model.text(node.head())).into_owned();
+    let text = shown(node);
     let message = format!(
         "`{text}` opens a TCP connection for every request and reuses none: {COST}. Pass to an `upstream` block with \
          `keepalive` instead"
@@ -93,12 +94,13 @@ fn bare_literal(cx: &mut Cx<'_>, view: View<'_>, group: &[Bare<'_>], taken: &mut
     if let Some(line) = worse {
         report.label(line.head(), "without a pool this makes it worse: nginx now closes every connection itself");
     }
+    label_subrequest(report, node);
     offer(report, fix);
 }
 
 fn bare_by_variable(cx: &mut Cx<'_>, view: View<'_>, group: &[Bare<'_>]) {
     let node = view.node(group[0].pass.node);
-    let text = lossy(view.model.text(node.head())).into_owned();
+    let text = shown(node);
     let message = format!(
         "`{text}` passes to an address that a variable holds, not to an `upstream` block: a TCP connection for every \
          request; {COST}"
@@ -127,7 +129,7 @@ pub(super) fn bare_unix(cx: &mut Cx<'_>, view: View<'_>) {
             continue;
         }
         let node = view.node(pass.node);
-        let text = lossy(view.model.text(node.head())).into_owned();
+        let text = shown(node);
         let message = format!(
             "`{text}` connects to the socket for every request; no ports are used up, an `upstream` block with `keepalive` \
              saves the connects"
@@ -138,85 +140,136 @@ pub(super) fn bare_unix(cx: &mut Cx<'_>, view: View<'_>) {
 
 /// HTTP/1.0 at a location whose upstream keeps connections; one finding for a line that says so.
 pub(super) fn http_version(cx: &mut Cx<'_>, view: View<'_>) {
-    let place = |affected: &Affected<'_>| match affected.cause {
-        Cause::Version(Some(line)) => line,
-        _ => affected.pass.node,
+    let line = |cause: Cause| match cause {
+        Cause::Version(line) => line,
+        _ => None,
     };
-    for (place, group) in by_place(view.affected(|cause| matches!(cause, Cause::Version(_))), place) {
-        let (first, place) = (&group[0], view.node(place));
-        let passes = Group::new(view, group.iter().map(|affected| affected.index));
-        let fix = patch::complete(view, &passes, "speak HTTP/1.1 to the backend");
+    for Decided { line, group } in by_line(view, |cause| matches!(cause, Cause::Version(_)), line) {
+        let (first, node) = (&group[0], view.node(group[0].pass.node));
+        let fix = patch::complete(view, &completed(view, &group), "speak HTTP/1.1 to the backend");
         let upstream = upstream_name(view, first.pass);
-        let message = match first.cause {
-            Cause::Version(Some(_)) => format!(
+        let message = match line {
+            Some(_) => format!(
                 "`proxy_http_version 1.0` ends every connection to the upstream `{upstream}` after one request, so its \
                  `keepalive` pool is never used. Write 1.1"
             ),
-            _ => format!(
+            None => format!(
                 "without `proxy_http_version 1.1` every connection to the upstream `{upstream}` ends after one request, so \
                  its `keepalive` pool is never used"
             ),
         };
-        let limited = limited(cx, &first.versions);
-        let report = cx.report(place, place.head(), message);
-        report.versions = limited;
-        label_pool(report, view, first.pass);
-        if place.id() != first.pass.node {
-            label_all(report, &places(group.iter().map(|one| view.node(one.pass.node))), "in effect here");
-        }
+        let report = report_decided(cx, view, line, &group, message);
+        label_subrequest(report, node);
         offer(report, fix);
     }
 }
 
-/// Groups what has one place, in the order of places.
-fn by_place<'a>(
-    affected: Vec<Affected<'a>>,
-    place: impl Fn(&Affected<'a>) -> NodeId,
-) -> BTreeMap<NodeId, Vec<Affected<'a>>> {
-    let mut groups: BTreeMap<NodeId, Vec<Affected<'a>>> = BTreeMap::new();
-    for one in affected {
-        groups.entry(place(&one)).or_default().push(one);
-    }
-    groups
-}
-
-/// `Connection: close` at a location whose upstream keeps connections.
+/// `Connection: close` at a location whose upstream keeps connections; one finding for a line that says so.
 pub(super) fn connection_close(cx: &mut Cx<'_>, view: View<'_>) {
     let is_close = |cause: &Cause| matches!(cause, Cause::Close(Close::Default | Close::Written(_)));
-    let place = |affected: &Affected<'_>| match affected.cause {
-        Cause::Close(Close::Written(line)) => line,
-        _ => affected.pass.node,
+    let line = |cause: Cause| match cause {
+        Cause::Close(Close::Written(line)) => Some(line),
+        _ => None,
     };
-    for (place, group) in by_place(view.affected(is_close), place) {
-        let (first, place) = (&group[0], view.node(place));
-        let passes = Group::new(view, group.iter().map(|affected| affected.index));
-        let fix = patch::complete(view, &passes, "send no `Connection: close` to the backend");
+    for Decided { line, group } in by_line(view, is_close, line) {
+        let (first, node) = (&group[0], view.node(group[0].pass.node));
+        let fix = patch::complete(view, &completed(view, &group), "send no `Connection: close` to the backend");
         let upstream = upstream_name(view, first.pass);
-        let limited = limited(cx, &first.versions);
-        let node = view.node(first.pass.node);
-        let message = match (first.cause, lost_line(node)) {
-            (Cause::Close(Close::Written(_)), _) => format!(
+        let message = match (line, lost_line(node)) {
+            (Some(_), _) => format!(
                 "`Connection: close` ends every connection to the upstream `{upstream}` after one request, so its `keepalive` \
                  pool is never used. Send an empty `Connection`"
             ),
-            (_, Some(_)) => format!(
+            (None, Some(_)) => format!(
                 "the empty `Connection` of the outer level is lost here, since this level has `proxy_set_header` lines of its \
                  own: nginx sends `close`, and the `keepalive` pool of `{upstream}` is never used"
             ),
-            _ => format!(
+            (None, None) => format!(
                 "nginx sends `Connection: close` by default, so the `keepalive` pool of the upstream `{upstream}` is never \
                  used. Send an empty `Connection`"
             ),
         };
-        let report = cx.report(place, place.head(), message);
-        report.versions = limited;
-        label_pool(report, view, first.pass);
-        if place != node {
-            label_all(report, &places(group.iter().map(|one| view.node(one.pass.node))), "in effect here");
-        } else {
+        let report = report_decided(cx, view, line, &group, message);
+        if line.is_none() {
             label_lost(report, node);
         }
+        label_subrequest(report, node);
         offer(report, fix);
+    }
+}
+
+/// Passes with one fault that one line decides, or the default in one location.
+struct Decided<'a> {
+    line: Option<NodeId>,
+    group: Vec<Affected<'a>>,
+}
+
+/// Groups passes by the text of the line that decides; without one, by their location.
+fn by_line<'a>(
+    view: View<'a>,
+    is: impl Fn(&Cause) -> bool,
+    line: impl Fn(Cause) -> Option<NodeId>,
+) -> impl Iterator<Item = Decided<'a>> {
+    let mut groups: BTreeMap<Span, Decided<'a>> = BTreeMap::new();
+    for one in view.affected(is) {
+        let decides = line(one.cause);
+        let node = view.node(one.pass.node);
+        let place = match decides {
+            Some(line) => view.node(line),
+            None => node.ancestors().find(|node| node.is("location")).unwrap_or(node),
+        };
+        let decided = groups.entry(place.head()).or_insert(Decided { line: decides, group: Vec::new() });
+        decided.group.push(one);
+    }
+    groups.into_values()
+}
+
+/// The passes of a group, with those in the same locations that pass to a pool too: what the patch gives
+/// to a location is right for them.
+fn completed(view: View<'_>, group: &[Affected<'_>]) -> Group {
+    let mut all: Vec<usize> = group.iter().map(|one| one.index).collect();
+    for one in group {
+        let home = view.node(one.pass.node).ancestors().find(|node| node.is("location"));
+        let siblings = home.map_or(&[][..], |home| view.index().in_location(home.id()));
+        all.extend(siblings.iter().filter(|&&sibling| passes_to_pool(view, sibling)));
+    }
+    Group::new(view, all)
+}
+
+/// Whether a pass leads to an upstream that keeps connections on every version of the target.
+fn passes_to_pool(view: View<'_>, pass: usize) -> bool {
+    view.reuse.verdicts[pass]
+        .iter()
+        .all(|verdict| matches!(verdict, Verdict::Reused | Verdict::NotReused(Cause::Version(_) | Cause::Close(_))))
+}
+
+/// The report on a line that decides, or on the first pass, with the places that it holds for.
+fn report_decided<'c>(
+    cx: &'c mut Cx<'_>,
+    view: View<'_>,
+    line: Option<NodeId>,
+    group: &[Affected<'_>],
+    message: String,
+) -> &'c mut Report {
+    let place = view.node(line.unwrap_or(group[0].pass.node));
+    let limited = limited(cx, &group.iter().fold(VersionSet::none(), |all, one| all.union(&one.versions)));
+    let report = cx.report(place, place.head(), message);
+    report.versions = limited;
+    label_pool(report, view, group[0].pass);
+    let from = usize::from(line.is_none());
+    label_all(report, &places(group.iter().map(|one| view.node(one.pass.node)))[from..], "in effect here");
+    report
+}
+
+/// Shows the `auth_request` or `mirror` that makes a location answer subrequests: a connection is kept
+/// only after an answer without a body there (measured).
+pub(super) fn label_subrequest(report: &mut Report, pass: Node<'_>) {
+    let Some(home) = pass.ancestors().find(|node| node.is("location")) else { return };
+    let Some(path) = home.args().last().map(Word::value) else { return };
+    let lines = ["auth_request", "mirror"].iter().flat_map(|name| pass.model().named(name));
+    if let Some(line) = lines.into_iter().find(|line| line.value(0) == Some(path)) {
+        let text = "subrequests keep the connection only where the backend answers them without a body: 204, or 200 with nothing";
+        report.label(line.head(), text);
     }
 }
 
@@ -260,15 +313,14 @@ fn label_pool(report: &mut Report, view: View<'_>, pass: &Pass) {
 
 /// The map behind `Connection` gives `close` for a request without `Upgrade`.
 pub(super) fn map_close(cx: &mut Cx<'_>, view: View<'_>) {
-    let place = |affected: &Affected<'_>| match affected.cause {
-        Cause::Close(Close::Map { entry, .. }) => entry,
-        _ => affected.pass.node,
+    let entry_of = |cause: Cause| match cause {
+        Cause::Close(Close::Map { entry, .. }) => Some(entry),
+        _ => None,
     };
-    for (entry, group) in by_place(view.affected(|cause| matches!(cause, Cause::Close(Close::Map { .. }))), place) {
-        let entry = view.node(entry);
+    for Decided { line, group } in by_line(view, |cause| matches!(cause, Cause::Close(Close::Map { .. })), entry_of) {
+        let Some(entry) = line.map(|line| view.node(line)) else { continue };
         let Some(map) = entry.parent() else { continue };
-        let passes = Group::new(view, group.iter().map(|affected| affected.index));
-        let fix = map_fix(view, map, entry, &passes);
+        let fix = map_fix(view, map, entry, &completed(view, &group));
         let variable = map.value(1).map(|name| lossy(name).into_owned()).unwrap_or_default();
         let upstream = upstream_name(view, group[0].pass);
         let message = format!(
@@ -286,17 +338,25 @@ pub(super) fn map_close(cx: &mut Cx<'_>, view: View<'_>) {
 /// Empties the map's value for requests without `Upgrade`. Right only where every user of the map has a
 /// live pool: without one an empty `Connection` makes nginx close first, every time.
 fn map_fix(view: View<'_>, map: Node<'_>, entry: Node<'_>, group: &Group) -> Result<Fix, String> {
-    let uses = |line: Node<'_>| line.value(1).is_some_and(|value| Some(value) == map.value(1));
-    let is_user =
-        |pass: &Pass| pass.protocol == Protocol::Http && connection_lines(view.node(pass.node).level()).any(uses);
-    if view.passes.iter().enumerate().any(|(index, pass)| !group.has(index) && is_user(pass)) {
+    let variable = map.value(1).ok_or("the map has no variable")?;
+    let uses: Vec<Node<'_>> = view.index().uses(view.model, variable).map(|id| view.node(id)).collect();
+    let is_connection = |line: &&Node<'_>| line.is("proxy_set_header") && sets(**line, b"connection");
+    if uses.iter().filter(is_connection).any(|line| !group.covers(view, *line)) {
         return Err("another location that uses the map has no pool, and would lose more ports than now".to_owned());
     }
     let value = entry.arg(0).ok_or("the entry has no value")?;
     let mut fix = patch::complete(view, group, "send no `Connection: close` for requests that are no upgrade")?;
-    let edit =
-        if entry.name().is_empty() { Edit::replace(value.span(), "''") } else { layout::beside(entry, &["'' '';"]) };
-    fix.edits.push(edit);
+    for line in uses.iter().filter(|line| !is_connection(line)) {
+        let text = format!("`{}` in `{}` is empty instead of `close`", lossy(variable), lossy(line.name()));
+        if !fix.changes.contains(&text) {
+            fix.changes.push(text);
+        }
+        fix.safety = Safety::Unsafe;
+    }
+    fix.edits.push(match entry.name() {
+        b"" => Edit::replace(value.span(), "''"),
+        _ => layout::beside(entry, &["'' '';"]),
+    });
     Ok(fix)
 }
 
@@ -311,7 +371,7 @@ pub(super) fn keep_conn(cx: &mut Cx<'_>, view: View<'_>) {
         let message = format!(
             "`{}` of the upstream `{upstream}` has no effect here: FastCGI connections are kept only with \
              `fastcgi_keep_conn on`",
-            lossy(view.model.text(keepalive.head()))
+            shown(keepalive)
         );
         let change = "each idle connection holds one PHP-FPM child, which accepts nobody else: `keepalive` x \
                       `worker_processes` must be below `pm.max_children`, else requests hang and answer 504";
@@ -341,7 +401,7 @@ pub(super) fn no_pool_anywhere(cx: &mut Cx<'_>, view: View<'_>) {
         let node = view.node(pass.node);
         let unknown = pass.backends.iter().all(|backend| *backend == Backend::Unknown);
         let Some(line) = partial_form(node).filter(|_| unknown) else { continue };
-        let text = lossy(view.model.text(node.head())).into_owned();
+        let text = shown(node);
         let message = format!(
             "HTTP/1.1 and an empty `Connection` without a `keepalive` pool are worse than neither: nginx closes every \
              connection of `{text}` itself, and {COST}"

@@ -3,14 +3,15 @@
 //! The complete form (`keepalive` last in an explicit upstream, `proxy_http_version 1.1`, an empty
 //! `Connection`) is the only one that is right on both sides of 1.29.7 (measured).
 
+use std::cell::RefCell;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::location::Location;
-use super::{View, lossy};
+use super::{View, lossy, shown};
 use crate::fix::{Edit, Fix};
 use crate::model::nginx::{Address, Context, Pass, Protocol};
-use crate::model::{Node, layout};
+use crate::model::{Node, Word, layout};
 use crate::source::Span;
 
 /// What every move into a pool changes, measured on all versions.
@@ -23,23 +24,16 @@ const POOL: &str = "keepalive 32;";
 /// Why no edit is offered, in words.
 pub(super) type Refusal = String;
 
-/// A backend on its way into an upstream.
-pub(super) struct Moved<'a> {
-    pub(super) address: &'a Address,
+/// The upstream that a backend moves to.
+pub(super) struct Moved {
     pub(super) name: Vec<u8>,
-}
-
-impl Moved<'_> {
-    /// Whether the upstream bears the host's own name, so that `$proxy_host` stays what it was.
-    pub(super) fn keeps_name(&self) -> bool {
-        self.name == self.address.host
-    }
 }
 
 /// Edits collected over locations, and what else they change.
 #[derive(Default)]
 pub(super) struct Patch {
     edits: Vec<Edit>,
+    known: HashSet<Edit>,
     /// In the order in which they were met, once each.
     changes: Vec<String>,
     pool_changes: Vec<String>,
@@ -48,7 +42,7 @@ pub(super) struct Patch {
 impl Patch {
     fn add(&mut self, edits: Vec<Edit>) {
         for edit in edits {
-            if !self.edits.contains(&edit) {
+            if self.known.insert(edit.clone()) {
                 self.edits.push(edit);
             }
         }
@@ -70,16 +64,34 @@ impl Patch {
     }
 }
 
+/// What tells the connections of locations apart: the source address, and all that TLS checks or says.
+/// The first is for plain connections too.
+const TELL_APART: [&str; 11] = [
+    "bind",
+    "ssl_name",
+    "ssl_server_name",
+    "ssl_verify",
+    "ssl_verify_depth",
+    "ssl_trusted_certificate",
+    "ssl_crl",
+    "ssl_certificate",
+    "ssl_certificate_key",
+    "ssl_protocols",
+    "ssl_ciphers",
+];
+
 /// The passes that one patch is for.
 pub(super) struct Group {
     passes: Vec<usize>,
     members: HashSet<usize>,
+    /// Place of a line in the text: whether everything that takes it is in the group.
+    covered: RefCell<HashMap<Span, bool>>,
 }
 
 impl Group {
     /// The passes with these indices, and whatever else stands at their places in the text.
     pub(super) fn new(view: View<'_>, passes: impl IntoIterator<Item = usize>) -> Self {
-        let mut group = Self { passes: Vec::new(), members: HashSet::new() };
+        let mut group = Self { passes: Vec::new(), members: HashSet::new(), covered: RefCell::default() };
         for pass in passes {
             for &copy in view.index().same_place(view.node(view.passes[pass].node).head()) {
                 if group.members.insert(copy) {
@@ -94,6 +106,14 @@ impl Group {
     /// Whether a pass is among them.
     pub(super) fn has(&self, pass: usize) -> bool {
         self.members.contains(&pass)
+    }
+
+    /// Whether everything that takes a line, wherever its file is included, is among them.
+    pub(super) fn covers(&self, view: View<'_>, line: Node<'_>) -> bool {
+        let mut covered = self.covered.borrow_mut();
+        *covered
+            .entry(line.head())
+            .or_insert_with(|| view.index().heirs_of_line(view.model, line).iter().all(|&heir| self.has(heir)))
     }
 
     fn iter<'a>(&self, view: View<'a>) -> impl Iterator<Item = &'a Pass> {
@@ -111,21 +131,13 @@ pub(super) fn move_to_upstream(
 ) -> Result<Fix, Refusal> {
     one_pool_is_right(view, group)?;
     let server = server_of(view, group)?;
-    let moved = Moved { address, name: name_for(view, group, address, taken) };
+    let moved = Moved { name: name_for(view, group, address, taken) };
     let name = lossy(&moved.name).into_owned();
     let mut patch = Patch { pool_changes: vec![POOLING.to_owned()], ..Patch::default() };
     let server_line = format!("server {}:{};", lossy(&address.host), address.effective_port());
     let head = format!("upstream {name}");
     patch.add(vec![layout::block_above(server, head.as_bytes(), &[server_line.as_str(), POOL])]);
     locations(view, &mut patch, group, Some(&moved))?;
-    if !moved.keeps_name() {
-        for node in view.index().other_uses.iter().map(|id| view.node(*id)) {
-            let directive = lossy(node.name());
-            patch.change(format!(
-                "`$proxy_host` and `$proxy_port` in `{directive}` give `{name}` and the port of the scheme"
-            ));
-        }
-    }
     Ok(patch.into_fix(format!("pass to an upstream `{name}` that keeps connections")))
 }
 
@@ -149,10 +161,11 @@ pub(super) fn complete(view: View<'_>, group: &Group, title: &str) -> Result<Fix
     Ok(patch.into_fix(title.to_owned()))
 }
 
-fn locations(view: View<'_>, patch: &mut Patch, group: &Group, moved: Option<&Moved<'_>>) -> Result<(), Refusal> {
+fn locations(view: View<'_>, patch: &mut Patch, group: &Group, moved: Option<&Moved>) -> Result<(), Refusal> {
     let mut places: BTreeMap<Span, Vec<Edit>> = BTreeMap::new();
     for pass in group.iter(view) {
-        let edits = Location::new(view, pass, group, moved)?.edits(patch)?;
+        let edits = Location::new(view, pass, group, moved).and_then(|location| location.edits(patch));
+        let edits = edits.map_err(|why| format!("{}: {why}", whereabouts(view.node(pass.node))))?;
         match places.entry(view.node(pass.node).head()) {
             Entry::Occupied(known) if *known.get() != edits => {
                 return Err(
@@ -169,24 +182,44 @@ fn locations(view: View<'_>, patch: &mut Patch, group: &Group, moved: Option<&Mo
     Ok(())
 }
 
+/// The location and its line, for people.
+fn whereabouts(pass: Node<'_>) -> String {
+    let place = pass.ancestors().find(|node| node.is("location")).unwrap_or(pass);
+    let line = place.model().file(place.head()).line_of(place.head().start);
+    format!("`{}` at line {line}", shown(place))
+}
+
 /// A pooled connection is found by the server's address alone (measured): what else tells connections
 /// apart must be the same at every location that shares the pool.
 fn one_pool_is_right(view: View<'_>, group: &Group) -> Result<(), Refusal> {
-    for setting in ["bind", "ssl_name", "ssl_certificate", "ssl_certificate_key"] {
+    let level = |pass: &Pass| view.node(pass.node).level();
+    let speaks_tls = |pass: &Pass| {
+        let url = view.node(pass.node).value(0).unwrap_or_default();
+        ["https://", "grpcs://"].iter().any(|scheme| url.starts_with(scheme.as_bytes())) || url.starts_with(b"$")
+    };
+    let kinds: HashSet<bool> = group.iter(view).map(speaks_tls).collect();
+    if kinds.len() > 1 {
+        return Err("connections with and without TLS would share the pool".to_owned());
+    }
+    let settings = if kinds.contains(&true) { &TELL_APART[..] } else { &TELL_APART[..1] };
+    for setting in settings {
         let mut values = BTreeSet::new();
         for pass in group.iter(view) {
             let name = format!("{}{setting}", pass.protocol.prefix());
-            let value = view.node(pass.node).level().value(&name);
-            if value.is_some_and(|value| value.contains(&b'$') && value != b"$proxy_host") {
+            let line: Vec<&[u8]> =
+                level(pass).setting(&name).into_iter().flat_map(crate::model::Node::args).map(Word::value).collect();
+            if line.iter().any(|value| value.contains(&b'$') && *value != b"$proxy_host") {
                 return Err(format!(
-                    "`{name}` holds a variable, and a pooled connection is used again whatever its value is"
+                    "{}: `{name}` holds a variable, and a pooled connection is used again whatever its value is",
+                    whereabouts(view.node(pass.node))
                 ));
             }
-            values.insert(value);
+            values.insert(line);
             if values.len() > 1 {
                 return Err(format!(
-                    "`{name}` differs between locations that would share the pool, and a pooled connection is used again \
-                     whatever its value is"
+                    "{}: `{name}` differs from that of other locations that would share the pool, and a pooled connection is \
+                     used again whatever its value is",
+                    whereabouts(view.node(pass.node))
                 ));
             }
         }

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::passes::{label_lost, limited, lost_line};
+use super::passes::{label_lost, label_subrequest, limited, lost_line};
 use super::patch::{self, Group};
 use super::verdict::{Cause, connection_lines, method_behind, places as places_of, servers};
-use super::{Affected, View, label_all, lossy, offer, places};
+use super::{Affected, View, label_all, lossy, offer, places, shown};
 use crate::checks::Cx;
 use crate::fix::{Edit, Fix};
 use crate::model::nginx::{Context, Pass, Protocol};
@@ -30,7 +30,7 @@ pub(super) fn missing(cx: &mut Cx<'_>, view: View<'_>) {
     let affected = view.affected(|cause| *cause == Cause::PoolMissing);
     let affected: HashMap<usize, Affected<'_>> = affected.into_iter().map(|one| (one.index, one)).collect();
     for upstream in view.model.nginx().upstreams(view.model) {
-        if only_sockets(upstream) {
+        if only_sockets(upstream) || upstream.own("keepalive").len() > 0 {
             continue;
         }
         let keeps = |pass: &Pass| matches!(pass.protocol, Protocol::Http | Protocol::Grpc | Protocol::Memcached);
@@ -51,6 +51,7 @@ pub(super) fn missing(cx: &mut Cx<'_>, view: View<'_>) {
         if let Some(one) = here.iter().find(|one| lost_line(view.node(one.pass.node)).is_some()) {
             label_lost(report, view.node(one.pass.node));
         }
+        label_subrequest(report, view.node(first.pass.node));
         offer(report, fix);
     }
 }
@@ -68,7 +69,7 @@ pub(super) fn discarded(cx: &mut Cx<'_>, view: View<'_>) {
         let message = format!(
             "`{method_name}` behind `{}` discards the pool of the upstream `{}`: nginx warns \"load balancing method \
              redefined\" and keeps no connection. Write `keepalive` last",
-            lossy(view.model.text(keepalive.head())),
+            shown(keepalive),
             name_of(upstream)
         );
         let limited = limited(cx, &versions);
@@ -93,7 +94,7 @@ pub(super) fn refused(cx: &mut Cx<'_>, view: View<'_>) {
             (_, Some(b"local")) => "invalid number of arguments",
             _ => continue,
         };
-        let text = lossy(view.model.text(keepalive.head())).into_owned();
+        let text = shown(keepalive);
         let message =
             format!("nginx before 1.29.7 refuses `{text}` and does not start: {error} in \"keepalive\" directive");
         let limited = limited(cx, &versions);
@@ -220,7 +221,7 @@ pub(super) fn tuning_without_pool(cx: &mut Cx<'_>, view: View<'_>) {
             for line in upstream.own(name) {
                 let message = format!(
                     "`{}` has no effect: the upstream `{}` has no `keepalive`, so there is no pool to tune",
-                    lossy(view.model.text(line.head())),
+                    shown(line),
                     name_of(upstream)
                 );
                 let limited = limited(cx, &versions);

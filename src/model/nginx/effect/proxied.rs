@@ -59,7 +59,7 @@ pub(super) fn proxied(level: Level<'_>, version: Version) -> Effect {
     around.name_for_tls(&mut effect);
     around.redirects(&mut effect);
     around.cache_key(&mut effect);
-    if level.model().nginx().mentions_proxy_host(level.model()) {
+    if level.model().nginx().uses_proxy_host(level) {
         effect.insert(Key::new(b"$proxy_host", b""), around.proxy_host());
         effect.insert(Key::new(b"$proxy_port", b""), around.proxy_port());
     }
@@ -164,7 +164,7 @@ impl<'m> Around<'m> {
         };
         let texts = self.pass.backends.iter().map(|backend| match backend {
             Backend::Address(address) if !address.host.is_empty() => {
-                [&address.host[..], b":", address.effective_port().to_string().as_bytes()].concat()
+                [&address.host.to_ascii_lowercase()[..], b":", address.effective_port().to_string().as_bytes()].concat()
             }
             Backend::Unix(path) => path.clone(),
             Backend::Upstream(id) => self.servers(*id),

@@ -91,7 +91,7 @@ fn the_default_port_is_left_out_of_the_host() {
     let keys = ["backend", "proxy_set_header host"];
     let of = |pass: &str| values(&format!("server {{ location / {{ proxy_pass {pass}; }} }}"), OLD, &keys);
     assert_eq!(of("http://backend.test:80"), ["http://backend.test:80", "backend.test"]);
-    assert_eq!(of("http://Backend.test"), ["http://Backend.test:80", "Backend.test"]);
+    assert_eq!(of("http://Backend.test"), ["http://backend.test:80", "Backend.test"]);
     assert_eq!(of("https://[::1]:8443"), ["https://[::1]:8443", "[::1]:8443"]);
     assert_eq!(of("http://unix:/run/app.sock:/x"), ["http://unix:/run/app.sock", "localhost"]);
 }
