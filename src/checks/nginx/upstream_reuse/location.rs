@@ -62,16 +62,23 @@ impl<'a, 'm> Location<'a, 'm> {
                 self.headers(&mut edits, &mut lines)?;
                 if let Some(address) = self.renamed() {
                     self.tls_name(address, &mut lines);
-                    self.redirects(&mut edits, &mut lines);
+                    self.redirects(patch, &mut edits, &mut lines);
                     self.cache_key(patch, address, &mut edits, &mut lines);
                 }
             }
             Protocol::Grpc => {
                 if let Some(address) = self.renamed() {
                     self.tls_name(address, &mut lines);
+                    // The authority is the text of the pass.
+                    if !self.level().in_effect("grpc_set_header").any(|line| sets(line, b"host")) {
+                        patch.changes_more();
+                    }
                 }
             }
             _ => {}
+        }
+        if self.renamed().is_some() && self.view.model.nginx().uses_proxy_host(self.level()) {
+            patch.changes_more();
         }
         if self.leads() && !lines.is_empty() {
             edits.push(self.insertion(&lines));
@@ -231,7 +238,7 @@ impl<'a, 'm> Location<'a, 'm> {
     }
 
     /// `proxy_redirect default` rewrites the text of the pass, so that text is written out.
-    fn redirects(&self, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) {
+    fn redirects(&self, patch: &mut Patch, edits: &mut Vec<Edit>, lines: &mut Vec<Vec<u8>>) {
         let Some(uri) = &self.pass.uri else { return };
         let in_effect: Vec<_> = self.level().in_effect("proxy_redirect").collect();
         let default = in_effect.iter().find(|line| line.value(0) == Some(b"default"));
@@ -246,8 +253,9 @@ impl<'a, 'm> Location<'a, 'm> {
         let (from, to) =
             if uri.is_empty() { ([url, b"/"].concat(), b"/".to_vec()) } else { (url.to_vec(), self.prefix().to_vec()) };
         let special = |b: &u8| b"$;{}\"'\\".contains(b) || b.is_ascii_whitespace();
-        // A regex location has no prefix to write; the guard names what changes then.
+        // A regex location has no prefix to write.
         if to.is_empty() || from.iter().chain(&to).any(special) {
+            patch.changes_more();
             return;
         }
         match default.and_then(|line| Some((line, line.arg(0)?))) {

@@ -37,6 +37,8 @@ pub(super) struct Patch {
     /// In the order in which they were met, once each.
     changes: Vec<String>,
     pool_changes: Vec<String>,
+    /// Whether something changes that the guard puts in words.
+    changes_more: bool,
 }
 
 impl Patch {
@@ -48,6 +50,11 @@ impl Patch {
         }
     }
 
+    /// Says that something changes that the guard will name.
+    pub(super) fn changes_more(&mut self) {
+        self.changes_more = true;
+    }
+
     pub(super) fn change(&mut self, change: String) {
         if !self.changes.contains(&change) {
             self.changes.push(change);
@@ -56,7 +63,7 @@ impl Patch {
 
     fn into_fix(self, title: String) -> Fix {
         let mut fix = Fix::safe(title, self.edits);
-        if !self.changes.is_empty() {
+        if self.changes_more || !self.changes.is_empty() {
             fix.safety = crate::fix::Safety::Unsafe;
         }
         fix.changes = self.changes.into_iter().chain(self.pool_changes).collect();
