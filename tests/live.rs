@@ -69,10 +69,9 @@ fn port_cliff_on_nginx_1_31_3() {
 
 /// One test for each folder of `tests/live/shapes`, and one that none of them is forgotten.
 macro_rules! shapes {
-    ($($(#[$attribute:meta])* $name:ident)*) => {
+    ($($name:ident)*) => {
         mod shape {
             $(
-                $(#[$attribute])*
                 #[test]
                 fn $name() {
                     super::live("shapes.py", &[&stringify!($name).replace('_', "-")]);
@@ -85,13 +84,9 @@ macro_rules! shapes {
 }
 
 shapes! {
-    auth_request bare_address cache cache_key
-    #[ignore = "Caddyfiles cannot be checked yet"]
-    caddy_bare
-    #[ignore = "Caddyfiles cannot be checked yet"]
-    caddy_transport
-    complete fastcgi grpc headers_http headers_server https if_block if_only
-    memcached nested port redirect regex snippets socket two_servers upstreams variables websocket
+    auth_request bare_address cache cache_key caddy_bare caddy_https caddy_lost caddy_snippet caddy_transport
+    complete fastcgi grpc headers_http headers_server https if_block if_only memcached nested port redirect regex
+    snippets socket two_servers upstreams variables websocket
 }
 
 /// A sample; the script without `--every` takes all of them, in about a minute.

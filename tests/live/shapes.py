@@ -30,7 +30,7 @@ MOMENTARY = ["date", "x-seen-connection"]
 
 SERVERS = {
     "nginx": ("nginx.conf", rig.NGINX_VERSIONS, rig.nginx),
-    "caddy": ("Caddyfile", ["2.8.4", "2.11.7"], rig.caddy),
+    "caddy": ("Caddyfile", rig.CADDY_VERSIONS, rig.caddy),
 }
 
 

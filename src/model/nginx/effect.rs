@@ -69,7 +69,7 @@ pub fn effect(level: Level<'_>, version: Version) -> Effect {
 }
 
 /// One directive in effect on a level, with its default where no line is. Nothing where it has no
-/// say: settings of a proxy where nothing is passed on, and what [`proxied`] tells better.
+/// say: settings of a proxy where nothing is passed on, and what [`proxied()`] tells better.
 pub fn setting(level: Level<'_>, name: &[u8], version: Version) -> Effect {
     if !matters(level, name) {
         return Effect::new();
@@ -98,7 +98,7 @@ pub fn proxied(level: Level<'_>, version: Version) -> Effect {
     proxied::proxied(level, version)
 }
 
-/// Whether a change of directives of that name can change what [`proxied`] tells.
+/// Whether a change of directives of that name can change what [`proxied()`] tells.
 pub fn decides_proxied(name: &[u8]) -> bool {
     proxied::INPUTS.iter().any(|input| input.as_bytes() == name)
 }

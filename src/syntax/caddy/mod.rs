@@ -1,7 +1,7 @@
 //! The Caddyfile's grammar, exactly as Caddy reads it.
 //!
-//! Caddy works on tokens: environment variables are replaced in the text ([`env`]), the text is cut
-//! into tokens ([`lexer`]), and imports are spliced token by token ([`import`]) while the tokens are
+//! Caddy works on tokens: environment variables are replaced in the text ([`mod@env`]), the text is cut
+//! into tokens ([`lexer`]), and imports are spliced token by token (`import`) while the tokens are
 //! put together to blocks and lines ([`parser`]). An imported file may close one site and open the
 //! next, so a whole configuration is one [`Tree`](super::tree::Tree). What differs between versions
 //! stands in [`dialect`].
