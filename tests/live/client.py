@@ -75,7 +75,14 @@ async def sequential(count, method, target, headers=None, body=b"", port=8000):
 
 
 async def concurrent(clients, each, method, target, headers=None, body=b"", port=8000):
-    """Sends the same request from many client connections at once, `each` times from each of them."""
-    rounds = await asyncio.gather(
-        *(sequential(each, method, target, headers, body, port) for _ in range(clients)))
-    return [response for answers in rounds for response in answers]
+    """Sends the same request from many client connections at once, in `each` rounds: a round begins when the one
+    before is over, so that in each of them all requests are open together."""
+    everybody = [Client(port) for _ in range(clients)]
+    answers = []
+    try:
+        for _ in range(each):
+            answers += await asyncio.gather(*(client.request(method, target, headers, body) for client in everybody))
+    finally:
+        for client in everybody:
+            client.close()
+    return answers

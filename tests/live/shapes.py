@@ -116,7 +116,7 @@ class Backends:
         facts = gather(answers, seen)
         counts = len(seen) + len(http2), len({name for name, _ in seen}) + bool(http2)
         opened = self.opened(answers)
-        self.reset(delay=0.005)
+        self.reset(delay=0.001 * request.clients)  # long enough that all of a round are open at once
         answers = await concurrent(request.clients, request.each, *request.words())
         return Observation(facts, *counts, opened, self.opened(answers))
 
