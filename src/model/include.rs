@@ -202,6 +202,10 @@ impl Loader {
         problems.extend(met.into_iter().map(include));
         let root = match self.root {
             Root::Context(context) => context,
+            // An empty file implies nothing by its content.
+            Root::Implied if trees[main.0 as usize].nodes.is_empty() && self.main.ends_with("nginx.conf") => {
+                Context::Main
+            }
             Root::Implied => Context::implied(&trees[main.0 as usize], sources.get(main).bytes()),
         };
         let not_read = reading.not_read;

@@ -596,6 +596,11 @@ impl<'m> Word<'m> {
         self.data.span
     }
 
+    /// Its file.
+    pub fn file(self) -> &'m SourceFile {
+        self.model.file(self.data.span)
+    }
+
     /// How it was written.
     pub fn quote(self) -> Quote {
         self.data.quote

@@ -40,9 +40,18 @@ fn events(cx: &mut Cx<'_>) {
     // A file of another name may be a part that something includes.
     let named = model.sources().get(model.main()).path().file_name().is_some_and(|name| name == "nginx.conf");
     let block = model.roots().filter(|_| named).find(|node| node.is("http") || node.is("stream") || node.is("mail"));
-    if let (Some(block), None) = (block, model.roots().find(|node| node.is("events"))) {
-        let message = "the configuration has no `events` block: nginx refuses it; an empty one will do: `events {}`";
-        cx.report(block, name_span(block), message);
+    if model.roots().any(|node| node.is("events")) {
+        return;
+    }
+    let message = "the configuration has no `events` block: nginx refuses it; an empty one will do: `events {}`";
+    match block {
+        Some(block) => {
+            cx.report(block, name_span(block), message);
+        }
+        None if named && model.is_empty() => {
+            cx.report_span(Span::new(model.main(), 0, 0), message);
+        }
+        None => {}
     }
 }
 

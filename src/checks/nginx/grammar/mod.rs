@@ -16,8 +16,10 @@ use std::collections::HashSet;
 
 use crate::catalog::nginx::{Context, Directive, lookup_in};
 use crate::checks::{Check, Cx, Report, Run};
+use crate::fix::{Edit, Fix};
 use crate::model::{Model, Node, ProblemKind, Word};
 use crate::source::{FileId, SourceFile, Span};
+use crate::syntax::tree::Quote;
 use crate::version::Server;
 
 /// Faults of single directives; the parameter `fault` says which.
@@ -116,11 +118,36 @@ impl<'m> Finder<'_, 'm> {
 
     fn directive(&mut self, line: Line<'m>) {
         let Some(directive) = self.name(line) else { return };
+        let before = self.faults.0.len();
         if self.form(line, directive) && self.count(line, directive) {
             self.values(line, directive);
             self.commercial(line, directive);
         }
         self.versions(line, directive);
+        self.missing_semicolon(line, before);
+    }
+
+    /// Says that a `;` is missing, instead of all that nginx makes of the directive on the next line,
+    /// which it takes for arguments. `before`: the number of faults before those of this line.
+    fn missing_semicolon(&mut self, line: Line<'m>, before: usize) {
+        let is_refused = |(fault, _): &(Fault, Report)| *fault == Fault::InvalidArguments;
+        if !self.faults.0[before..].iter().any(is_refused) {
+            return;
+        }
+        let words: Vec<Word<'m>> = line.node.words().collect();
+        let begins_directive = |word: &Word<'m>| {
+            word.quote() == Quote::Bare && begins_line(*word) && lookup_in(word.value(), line.context).next().is_some()
+        };
+        let Some(next) = words.iter().skip(1).position(begins_directive) else { return };
+        let (last, next) = (words[next], words[next + 1]);
+        self.faults.0.truncate(before);
+        let name = line.name();
+        let message =
+            format!("a `;` is missing here: nginx takes the next line for arguments of `{name}` and refuses the file");
+        let place = words[0].span().to(last.span());
+        let report = self.add(Fault::InvalidArguments, line.node, place, message);
+        report.label(next.span(), "the next directive");
+        report.fix(Fix::safe("add the missing `;`", vec![Edit::insert_after(last.span(), ";")]));
     }
 
     /// The directive as the newest of the target's versions know it here, if any does.
@@ -131,6 +158,13 @@ impl<'m> Finder<'_, 'm> {
         let all: Vec<&'static Directive> = lookup_in(line.node.name(), line.context).collect();
         all.iter().find(known_to_target).or(all.first()).copied()
     }
+}
+
+/// Whether nothing but white space stands before a word on its line.
+fn begins_line(word: Word<'_>) -> bool {
+    let file = word.file();
+    let line = file.line_range(file.line_of(word.span().start));
+    file.bytes()[line.start..word.span().start as usize].trim_ascii().is_empty()
 }
 
 /// What cannot be judged because the text around it does not parse or is filled in later.
