@@ -10,6 +10,7 @@ use std::path::Path;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
 use super::{place, plain};
+use crate::finding::Label;
 use crate::session::Found;
 use crate::source::{FileId, Position, SourceFile, Span};
 
@@ -67,10 +68,10 @@ struct Want {
 }
 
 impl Excerpt {
-    /// The lines around the finding's place and its labels; one [`Mark`] for each of them in that order.
-    pub(super) fn new(found: &Found, base: &Path) -> Self {
+    /// The lines around the finding's place and these labels; one [`Mark`] for each of them in that order.
+    pub(super) fn new(found: &Found, labels: &[Label], base: &Path) -> Self {
         let spans: Vec<Span> = std::iter::once(found.finding.span)
-            .chain(found.finding.labels.iter().map(|label| label.span))
+            .chain(labels.iter().map(|label| label.span))
             .map(|span| shorten(found.file(span), span))
             .collect();
         let mut excerpt = Self { text: String::new(), segments: Vec::new(), marks: Vec::new() };

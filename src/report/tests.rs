@@ -162,6 +162,20 @@ fn empty_places_are_pointed_at_wherever_they_are() {
 }
 
 #[test]
+fn of_a_thousand_related_places_a_few_are_drawn_and_all_are_in_json() {
+    let text: Vec<u8> = (1..=1000).flat_map(|n| format!("a{n};\n\n\n\n").into_bytes()).collect();
+    let mut case = Case::new(&[("a", &text)], b"a1;");
+    for n in 2..=1000 {
+        case = case.label(0, format!("a{n};").as_bytes(), "too");
+    }
+    let outcome = case.outcome();
+    let text = render(Format::Text, &outcome);
+    assert!(text.lines().count() < 60 && text.contains("and: 993 more such places"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&render(Format::Json, &outcome)).unwrap();
+    assert_eq!(json["findings"][0]["labels"].as_array().unwrap().len(), 999);
+}
+
+#[test]
 fn a_place_over_many_lines_is_shown_by_its_first() {
     let mut case = Case::new(&[("a", MAIN)], b"http {");
     case.finding.span.end = MAIN.len() as u32 - 1;

@@ -8,7 +8,7 @@ use textwrap::{WordSplitter, wrap};
 
 use super::excerpt::{Excerpt, Mark};
 use super::{Look, help_url, plain};
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Label, Severity};
 use crate::fix::{Fix, Safety};
 use crate::session::{Found, Outcome};
 
@@ -22,8 +22,9 @@ pub(super) fn write(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> i
 }
 
 fn draw(found: &Found, look: Look<'_>, out: &mut String) -> fmt::Result {
-    let excerpt = Excerpt::new(found, look.base);
-    let drawing = Drawing { finding: &found.finding, labels: labels(&found.finding, &excerpt, look.width), excerpt };
+    let shown = &found.finding.labels[..found.finding.labels.len().min(MOST_LABELS)];
+    let excerpt = Excerpt::new(found, shown, look.base);
+    let drawing = Drawing { finding: &found.finding, labels: labels(shown, &excerpt, look.width), excerpt };
     GraphicalReportHandler::new_themed(theme(&drawing, look))
         .with_width(look.width)
         .with_break_words(false)
@@ -39,10 +40,16 @@ fn draw(found: &Found, look: Look<'_>, out: &mut String) -> fmt::Result {
     Ok(())
 }
 
+/// More related places than this are counted, not drawn.
+const MOST_LABELS: usize = 6;
+
 /// What stands below the drawing: a short head and its text.
 fn advice(found: &Found) -> Vec<(&'static str, String)> {
     let finding = &found.finding;
     let mut lines = Vec::new();
+    if let Some(more @ 1..) = finding.labels.len().checked_sub(MOST_LABELS) {
+        lines.push(("and", format!("{more} more such places; --format json names all")));
+    }
     if let Some(note) = &finding.note {
         lines.push(("note", note.clone()));
     }
@@ -90,8 +97,8 @@ struct Drawing<'a> {
 }
 
 /// The finding's place without words (the message says what is wrong), then the related places.
-fn labels(finding: &Finding, excerpt: &Excerpt, width: usize) -> Vec<LabeledSpan> {
-    let words = std::iter::once(None).chain(finding.labels.iter().map(|label| Some(&label.message)));
+fn labels(labels: &[Label], excerpt: &Excerpt, width: usize) -> Vec<LabeledSpan> {
+    let words = std::iter::once(None).chain(labels.iter().map(|label| Some(&label.message)));
     let labels = excerpt.marks().iter().zip(words).enumerate();
     labels
         .map(|(index, (mark, words))| {
