@@ -23,3 +23,16 @@ mod writing;
 fn what_it_says() {
     trycmd::TestCases::new().case("tests/cmd/*.md").case("README.md");
 }
+
+#[test]
+fn the_readme_names_every_option() {
+    let help = std::process::Command::new(env!("CARGO_BIN_EXE_proxylint")).args(["check", "-h"]).output();
+    let help = String::from_utf8(help.expect("the program runs").stdout).expect("text");
+    let options = help.lines().filter_map(|line| line.trim_start().trim_start_matches("-q, ").strip_prefix("--"));
+    let options: Vec<&str> =
+        options.filter_map(|line| line.split(|c: char| !(c.is_ascii_lowercase() || c == '-')).next()).collect();
+    assert!(options.len() > 20 && options.contains(&"peak-concurrency"), "{options:?}");
+    let readme = include_str!("../README.md");
+    let missing = options.iter().filter(|option| !readme.contains(&format!("`--{option}")) && **option != "quiet");
+    assert_eq!(missing.collect::<Vec<_>>(), Vec::<&&str>::new());
+}
