@@ -31,6 +31,9 @@ pub fn lines(outcome: &Outcome, look: Look<'_>, fixes: Fixes, verbose: bool) -> 
     lines.extend(not_included(outcome, look, verbose));
     if fixes != Fixes::Offered {
         lines.extend(outcome.applied.iter().flat_map(|it| applied(it, fixes, look)));
+    }
+    if fixes == Fixes::Printed {
+        // Without a patch they stand with the findings.
         lines.extend(outcome.findings.iter().filter_map(|found| held_back(found, look)));
     }
     lines.push(count(outcome, fixes));
@@ -100,13 +103,17 @@ fn count(outcome: &Outcome, fixes: Fixes) -> String {
     let found = if found.is_empty() { "no findings".to_owned() } else { found };
     let result = match (fixes, outcome.applied.len()) {
         (Fixes::Offered, _) => format!("{found}{}", fixable(&counts)),
-        (_, 0) => format!("nothing to fix, {found}"),
+        (_, 0) => format!("nothing fixed, {found}"),
         (Fixes::Printed, fixed) => format!("{fixed} fixed by the patch, {found} left"),
         (Fixes::Written, fixed) => format!("{fixed} fixed, {found} left"),
     };
+    let held = match outcome.findings.iter().filter(|found| found.held_back.contains_key(&0)).count() {
+        0 => String::new(),
+        held => format!("; {} held back", many(held, "fix")),
+    };
     let (directives, files) = (many(outcome.directives, "directive"), many(outcome.files.len(), "file"));
     let targets = outcome.targets.iter().map(target).collect::<Vec<_>>().join(" and ");
-    format!("checked {directives} in {files} for {targets}: {result}")
+    format!("checked {directives} in {files} for {targets}: {result}{held}")
 }
 
 fn target(target: &Assumed) -> String {
@@ -128,5 +135,9 @@ fn fixable(counts: &Counts) -> String {
 
 /// `1 file`, `2 files`.
 fn many(count: usize, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+    match count {
+        1 => format!("1 {word}"),
+        _ if word.ends_with('x') => format!("{count} {word}es"),
+        _ => format!("{count} {word}s"),
+    }
 }

@@ -55,10 +55,11 @@ fn advice(found: &Found) -> Vec<(&'static str, String)> {
     }
     if let Some(fix) = found.fix() {
         lines.push(("fix", describe(fix)));
-        lines.extend(fix.changes.iter().map(|change| ("also changes", change.clone())));
-    }
-    if let Some(reason) = found.held_back.get(&0) {
-        lines.push(("held back", reason.clone()));
+        match found.held_back.get(&0) {
+            // It names the changes where they are the reason.
+            Some(reason) => lines.push(("held back", reason.clone())),
+            None => lines.extend(fix.changes.iter().map(|change| ("also changes", change.clone()))),
+        }
     }
     if help_url(&finding.rule).is_some() {
         lines.push(("more", format!("proxylint explain {}", finding.rule)));

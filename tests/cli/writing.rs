@@ -17,7 +17,7 @@ fn a_fix_is_written_and_a_second_run_changes_nothing() {
     assert_eq!(said.out, "");
     assert_eq!(folder.read("conf.d/a.conf"), SITE.replace("gzip on", "gzip on;"));
     assert_eq!(folder.read("nginx.conf"), MAIN);
-    folder.check(["--fix", "."]).exit(0).errs("nothing to fix, no findings");
+    folder.check(["--fix", "."]).exit(0).errs("nothing fixed, no findings");
 }
 
 #[test]
