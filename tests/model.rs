@@ -133,3 +133,14 @@ fn what_did_not_change_is_not_parsed_again() {
     assert_eq!((same(0), same(1), same(2)), (true, true, false));
     assert_eq!(shape(&second), "include a.conf;a;include b.conf;b;c;");
 }
+
+#[test]
+fn parts_find_their_includes_in_a_folder_above_or_leave_them_open() {
+    let model = load(&[
+        ("etc/sites-available/a", "server { include snippets/p.conf; include elsewhere/q.conf; }"),
+        ("etc/snippets/p.conf", "listen 1;"),
+    ]);
+    assert_eq!(shape(&model), "server{include snippets/p.conf;listen 1;include elsewhere/q.conf;};");
+    assert!(model.problems().is_empty(), "{:?}", model.problems());
+    assert!(!model.is_closed());
+}

@@ -175,11 +175,26 @@ impl Loader {
         wave: Vec<Wanted>,
     ) -> Vec<(FileId, Result<(Loaded, Vec<Include>), (PathBuf, io::Error)>)> {
         let folder = self.main.parent().unwrap_or(Path::new(""));
-        let read = |wanted: Wanted| (wanted.id, read_one(files, folder, &self.maps, wanted));
+        let is_part = self.loaded.first().and_then(Option::as_ref).map(|main| self.context_of(main) != Context::Main);
+        let base = Base { folder, maps: &self.maps, is_part };
+        let read = |wanted: Wanted| {
+            let is_part = |loaded: &Loaded| base.is_part.unwrap_or_else(|| self.context_of(loaded) != Context::Main);
+            (wanted.id, read_one(files, &base, is_part, wanted))
+        };
         if wave.len() == 1 {
             return wave.into_iter().map(read).collect();
         }
         wave.into_par_iter().map(read).collect()
+    }
+
+    /// The context that the top level of the main file is.
+    fn context_of(&self, main: &Loaded) -> Context {
+        match self.root {
+            Root::Context(context) => context,
+            // Nothing, or includes alone, implies nothing.
+            Root::Implied if self.main.ends_with("nginx.conf") && only_includes(main) => Context::Main,
+            Root::Implied => Context::implied(&main.tree, main.source.bytes()),
+        }
     }
 
     fn splice(&self, main: FileId, reading: Reading) -> Model {
@@ -257,10 +272,39 @@ impl Reading {
     }
 }
 
+fn only_includes(file: &Loaded) -> bool {
+    file.tree.nodes.iter().all(|node| is_include(&file.tree, &file.source, node))
+}
+
+/// Where includes are looked up.
+struct Base<'a> {
+    /// The folder of the file that reading began with.
+    folder: &'a Path,
+    maps: &'a PathMap,
+    /// Whether that file is a part of a configuration whose main file is not known; unknown until it is read.
+    is_part: Option<bool>,
+}
+
+/// How many folders above a part of a configuration its main file is looked for.
+const MAX_ABOVE: usize = 4;
+
+impl Base<'_> {
+    /// Where the file that an include names lies. Of a part of a configuration the folder of the main file
+    /// is not known: one of those above, if the file is there. `None` where it may lie anywhere.
+    fn find(&self, files: &dyn Files, named: &Path, is_part: bool) -> Option<PathBuf> {
+        let path = self.maps.apply(self.folder.join(named));
+        if !is_part || named.is_absolute() || files.kind(&path) != Kind::Missing {
+            return Some(path);
+        }
+        let above = std::iter::successors(Some(self.folder.join("..")), |folder| Some(folder.join("..")));
+        above.take(MAX_ABOVE).map(|folder| normal(&folder.join(named))).find(|path| files.kind(path) == Kind::File)
+    }
+}
+
 fn read_one(
     files: &dyn Files,
-    folder: &Path,
-    maps: &PathMap,
+    base: &Base<'_>,
+    is_part: impl Fn(&Loaded) -> bool,
     wanted: Wanted,
 ) -> Result<(Loaded, Vec<Include>), (PathBuf, io::Error)> {
     let Wanted { id, path, known } = wanted;
@@ -278,12 +322,12 @@ fn read_one(
             Loaded { source: Arc::new(SourceFile::new(path, bytes)), tree: Arc::new(tree), errors: errors.into() }
         }
     };
-    let includes = includes_of(&loaded, files, folder, maps);
+    let includes = includes_of(&loaded, files, base, is_part(&loaded));
     Ok((loaded, includes))
 }
 
 /// Finds and resolves the `include` directives of a file.
-fn includes_of(loaded: &Loaded, files: &dyn Files, folder: &Path, maps: &PathMap) -> Vec<Include> {
+fn includes_of(loaded: &Loaded, files: &dyn Files, base: &Base<'_>, is_part: bool) -> Vec<Include> {
     let (tree, source) = (&loaded.tree, &loaded.source);
     let mut includes = Vec::new();
     for (index, node) in tree.nodes.iter().enumerate() {
@@ -292,13 +336,13 @@ fn includes_of(loaded: &Loaded, files: &dyn Files, folder: &Path, maps: &PathMap
         }
         let word = &tree.words_of(node)[1];
         let value = word.value.as_deref().unwrap_or_else(|| unquoted(source.slice(word.span)));
-        let path = maps.apply(folder.join(to_path(value)));
+        let named = to_path(value);
         let mut include = Include { node: index as u32, files: Vec::new(), problem: None };
         if has_glob(value) {
-            for path in expand(files, &path, false) {
+            for path in expand(files, &base.maps.apply(base.folder.join(named)), false) {
                 add_file(files, path, word.span, &mut include);
             }
-        } else {
+        } else if let Some(path) = base.find(files, &named, is_part) {
             add_file(files, path, word.span, &mut include);
         }
         includes.push(include);
