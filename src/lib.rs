@@ -20,6 +20,7 @@
 
 pub mod catalog;
 pub mod checks;
+#[cfg(not(target_family = "wasm"))]
 pub mod cli;
 pub mod discover;
 pub mod files;
