@@ -82,7 +82,7 @@ fn disagreement(text: &[u8], nginx: &Verdict) -> Option<String> {
         let spans = error.labels.iter().map(|(span, _)| span.start).chain([error.span.start]);
         spans.map(|at| source.line_of(at)).collect()
     };
-    // An unclosed block is named where it opens; nginx stops somewhere between that and the end of the file.
+    // An unclosed block is named where it opens; nginx may stop anywhere between that and the end of the file.
     let names = |error: &proxylint::syntax::SyntaxError, line: u32| {
         let lines = lines(error);
         let is_open = error.message.contains("has no closing");

@@ -1,7 +1,7 @@
 //! Which brace is missing or one too many. nginx notices only at the end of the file, or at the first
 //! `}` that has no block; indentation and the nesting that nginx allows tell more.
 
-use super::lua;
+use super::{lua, table};
 use crate::source::Span;
 use crate::syntax::tree::{Body, NodeData, Tree};
 
@@ -10,6 +10,8 @@ use crate::syntax::tree::{Body, NodeData, Tree};
 pub(super) struct Plan {
     /// How many `}` are missing in front of an offset, and what gives that away.
     pub(super) missing: Vec<(u32, usize, &'static str)>,
+    /// Where the directives begin whose `}` is missing: what stands in their blocks may be meant to stand behind them.
+    pub(super) unclosed: Vec<u32>,
     /// The `}` at these offsets are too many.
     pub(super) surplus: Vec<u32>,
     /// Where nginx stops for them: a `}` without a block.
@@ -59,11 +61,13 @@ pub(super) fn plan(tree: &Tree, bytes: &[u8], stray: &[Span]) -> Option<Plan> {
     let braces = braces(tree, bytes, stray);
     let stop = stray.first().copied();
     let plain = Reading::of(&braces, Theory::Indentation, Budget::default());
+    let plain_odd = plain.odd;
     let indented = [Theory::Siblings, Theory::Indentation].map(|theory| Reading::of(&braces, theory, budget));
     let nested = Reading::of(&braces, Theory::Nesting, budget);
-    let fits = indented.into_iter().filter(|reading| reading.holds && reading.odd < plain.odd);
+    let fits = indented.into_iter().filter(|reading| reading.holds && reading.odd < plain_odd);
     let nests = Some(nested).filter(|reading| reading.holds && !reading.plan.missing.is_empty());
-    fits.chain(nests).next().map(|reading| Plan { stop, ..reading.plan })
+    let reading = fits.chain(nests).next().unwrap_or(plain);
+    (reading.plan != Plan::default()).then_some(Plan { stop, ..reading.plan })
 }
 
 /// Number of blocks without their `}`.
@@ -145,6 +149,7 @@ impl<'a> Reading<'a> {
                 reading.open.push(brace);
             }
         }
+        reading.plan.unclosed.extend(reading.open.iter().map(|open| open.at));
         reading
     }
 
@@ -187,7 +192,8 @@ impl<'a> Reading<'a> {
     fn close_early(&mut self, count: usize, at: u32, why: &'static str) {
         if count > 0 && count <= self.left.missing {
             self.left.missing -= count;
-            self.open.truncate(self.open.len() - count);
+            let closed = self.open.drain(self.open.len() - count..).map(|open| open.at);
+            self.plan.unclosed.extend(closed);
             self.plan.missing.push((at, count, why));
         }
     }
@@ -200,6 +206,9 @@ impl<'a> Reading<'a> {
 
 /// Whether nginx may allow a block of that name directly inside `outer`.
 fn may_hold(outer: &[u8], name: &[u8]) -> bool {
+    if table::holds_entries(outer) {
+        return false;
+    }
     match name {
         b"http" | b"events" | b"stream" | b"mail" => false,
         b"server" | b"upstream" => {

@@ -4,7 +4,7 @@
 //! line lacks its end is told by the lines that begin with a directive, where those before cannot be
 //! one directive on any version.
 
-use super::table::{self, End};
+use super::table::{self, End, Known};
 use super::{Parser, errors};
 use crate::source::Span;
 use crate::syntax::SyntaxError;
@@ -57,12 +57,15 @@ impl Parser<'_> {
     fn missing_end(&self, end: Option<End>, from: usize) -> Option<(usize, End)> {
         let lines = self.line_starts.get(from..).filter(|lines| !lines.is_empty())?;
         if self.parent().is_some_and(table::holds_pairs) {
+            if self.is_unclosed(*self.open.last()?) {
+                return None;
+            }
             let second = lines.iter().position(|&word| word == self.first + 2)?;
             return Some((from + second, End::Semicolon));
         }
         let known = self.known(self.first);
         let arguments = |words: usize| words - self.first - 1;
-        if !known.is_known() || end.is_some_and(|end| known.takes(arguments(self.tree.words.len()), end)) {
+        if !known.is_known() || end.is_some_and(|end| self.may_be_whole(known, end)) {
             return None;
         }
         lines.iter().enumerate().find_map(|(index, &word)| {
@@ -79,6 +82,17 @@ impl Parser<'_> {
             };
             Some((from + index, missing))
         })
+    }
+
+    /// Whether nginx may take all the words as one directive with that end.
+    fn may_be_whole(&self, known: Known<'_>, end: End) -> bool {
+        let arguments = self.first + 1..self.tree.words.len();
+        if !known.takes(arguments.len(), end) {
+            return false;
+        }
+        let Some(first) = arguments.clone().next().filter(|_| end == End::Semicolon) else { return true };
+        let free = known.free_arguments(self.value(first)).unwrap_or(usize::MAX);
+        arguments.skip(free).all(|word| known.takes_keyword(self.value(word)))
     }
 
     /// A directive at whose end stands something that can end none.

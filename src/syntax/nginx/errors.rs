@@ -106,9 +106,20 @@ pub(super) fn unclosed(blocks: &[(Span, &[u8])], end: Span) -> Option<SyntaxErro
     Some(error)
 }
 
-/// A block that the text behind it gives away as not closed, before `next`.
-pub(super) fn unclosed_before(head: Span, name: &[u8], next: Span, why: &'static str, end: Span) -> SyntaxError {
-    SyntaxError::new(head, format!("{} has no closing `}}`", shown(name))).label(next, why).label(end, ENDS)
+/// A block that is given away as not closed by what stands behind it. nginx stops at `stop`, or else at the end of
+/// the file.
+pub(super) fn unclosed_before(
+    head: Span,
+    name: &[u8],
+    (next, why): (Span, &'static str),
+    stop: Option<Span>,
+    end: Span,
+) -> SyntaxError {
+    let error = SyntaxError::new(head, format!("{} has no closing `}}`", shown(name))).label(next, why);
+    match stop {
+        Some(stop) => error.label(stop, STOPS),
+        None => error.label(end, ENDS),
+    }
 }
 
 pub(super) fn unclosed_lua(head: Span, name: &[u8], end: Span) -> SyntaxError {

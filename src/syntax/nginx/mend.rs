@@ -82,7 +82,9 @@ impl Parser<'_> {
     fn refuses_block_in_word(&self) -> bool {
         let is_entry = self.parent().is_some_and(table::holds_entries);
         let is_argument = self.tree.words.len() - self.first > 1;
-        is_entry || is_argument && !table::holds_entries(self.name()) && self.known(self.first).is_known()
+        let name = self.name();
+        let takes_anything = table::holds_entries(name) || table::holds_lua(name);
+        is_entry || is_argument && !takes_anything && self.known(self.first).is_known()
     }
 
     /// Whether the word with that index has no quotes.
@@ -121,6 +123,9 @@ impl Parser<'_> {
     /// A template's `{{ name }}` or `{name}` where nginx takes no block.
     pub(super) fn placeholder(&mut self, token: Token) -> bool {
         let Some(behind) = lexer::placeholder_end(self.bytes, token.start) else { return false };
+        if self.has_words() && table::holds_lua(self.name()) {
+            return false;
+        }
         if self.has_words() && self.bytes.get(token.end) != Some(&b'{') {
             let known = self.known(self.first);
             if !known.is_known() || known.ends_in(End::Block) {

@@ -162,8 +162,13 @@ impl<'a> Parser<'a> {
         Some(if node.word_count == 0 { b"" } else { self.value(node.first_word as usize) })
     }
 
+    /// Whether the plan says of a directive that its `}` is missing.
+    fn is_unclosed(&self, node: u32) -> bool {
+        self.plan.unclosed.contains(&self.block(node).0.start)
+    }
+
     /// What nginx knows of the name at the word with that index.
-    fn known(&self, word: usize) -> Known {
+    fn known(&self, word: usize) -> Known<'_> {
         table::known(self.value(word), self.parent())
     }
 }
@@ -313,10 +318,24 @@ impl Parser<'_> {
             for node in self.open.split_off(self.open.len().saturating_sub(count)).into_iter().rev() {
                 if self.is_written(node) {
                     let (head, name) = self.block(node);
-                    let error = errors::unclosed_before(head, name, next, why, self.end_of_file());
+                    let stop = if table::holds_entries(name) { self.next_open(token.start) } else { None };
+                    let error = errors::unclosed_before(head, name, (next, why), stop, self.end_of_file());
                     self.errors.push(error);
                 }
                 self.close_block(node, next.before());
+            }
+        }
+    }
+
+    /// The next `{`, at which nginx stops while it reads entries.
+    fn next_open(&self, mut at: usize) -> Option<Span> {
+        loop {
+            let token = lexer::next(self.bytes, at);
+            at = token.end;
+            match token.kind {
+                Kind::Open => return Some(self.span(token.start, token.end)),
+                Kind::Close | Kind::End => return None,
+                _ => {}
             }
         }
     }
