@@ -19,14 +19,19 @@ impl Parser<'_> {
             let span = self.span(token.start, token.end);
             self.errors.push(errors::text_behind_quote(stop, span));
             let value = lexer::value(&self.bytes[token.start + 1..token.end - 1]);
+            self.misread = Some(self.tree.words.len());
             return self.push_word(span, quote, value);
         }
-        let partner = self.span(token.end - 1, token.end);
-        self.errors.push(if closed {
-            errors::misread_quote(mark, partner, stop)
-        } else {
-            errors::unclosed_quote(mark, stop)
-        });
+        // A quote directly behind a misread word has been reported with that.
+        let before = self.misread.and_then(|word| self.tree.words.get(word));
+        if before.is_none_or(|word| word.span.end != mark.start) {
+            let partner = self.span(token.end - 1, token.end);
+            self.errors.push(if closed {
+                errors::misread_quote(mark, partner, stop)
+            } else {
+                errors::unclosed_quote(mark, stop)
+            });
+        }
         self.at = self.likely_end(token.start + 1, line);
         let text = &self.bytes[token.start + 1..self.at];
         if text.is_empty() {
@@ -39,7 +44,8 @@ impl Parser<'_> {
         self.push_word(self.span(token.start, self.at), quote, Some(value));
     }
 
-    /// Where a word that begins at `start` and lacks its quote ends on its line: before the `;` (and `}` behind it) or `{` there.
+    /// Where a word that begins at `start` and lacks its quote ends on its line: before the `;` (and `}` behind it) or
+    /// `{` there.
     fn likely_end(&self, start: usize, line: usize) -> usize {
         let text = self.bytes[start..line].trim_ascii_end();
         let closed =
