@@ -68,6 +68,9 @@ LARGE_SIZES = {
     "fastcgi_cache_max_range_offset", "scgi_cache_max_range_offset", "uwsgi_cache_max_range_offset",
 }
 
+# Variables that `set` may change though the table says no: seen on 1.22.1 and 1.31.3.
+SETTABLE = {"$invalid_referer", "$uid_reset"}
+
 
 def number(version):
     return tuple(int(n) for n in version.split("."))
@@ -247,9 +250,10 @@ def variables():
 
     def line(v):
         name = v["name"].lstrip("$") + ("*" if v["prefix"] else "")
+        settable = v["settable"] or v["name"] in SETTABLE
         fields = {
             "versions": versions(v["since"], v["removed"], v.get("backported")),
-            "settable": "yes" if v["settable"] else None,
+            "settable": "yes" if settable else None,
         }
         return "\t".join([name] + [f"{key}={value}" for key, value in fields.items() if value])
 

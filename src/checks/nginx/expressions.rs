@@ -1,7 +1,8 @@
 //! Where nginx reads variables in the arguments of a directive.
 
-use crate::catalog::nginx::{Context, lookup_in};
+use crate::catalog::nginx::{Area, Context, lookup_in, variable};
 use crate::model::{Node, Word};
+use crate::version::{Holds, Server, VersionSet};
 
 /// Directives with a handler of their own: from which argument on their values may hold variables.
 const EXPRESSIONS: [(&str, usize); 52] = [
@@ -94,6 +95,13 @@ pub(super) fn holds_variables(node: Node<'_>, index: usize, word: Word<'_>) -> b
 fn follows_match(node: Node<'_>, index: usize) -> bool {
     let before = index.checked_sub(1).and_then(|before| node.arg(before));
     before.is_some_and(|word| matches!(word.value(), b"~" | b"~*" | b"!~" | b"!~*"))
+}
+
+/// Whether a variable (without `$`) is nginx's own on every version of the target, in every build, and cannot be
+/// given another value: "the duplicate variable".
+pub(super) fn is_fixed(name: &[u8], area: Area, target: &VersionSet) -> bool {
+    let known = variable(&name.to_ascii_lowercase(), area).filter(|known| !known.family && !known.settable);
+    known.is_some_and(|known| known.module.stock && target.holds(Server::Nginx, &known.versions) == Holds::Always)
 }
 
 /// The variables in a word: `$name`, `${name}`; not `$1`.

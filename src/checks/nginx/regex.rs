@@ -1,5 +1,6 @@
 //! Regular expressions in a configuration, and what PCRE says of them.
 
+use super::expressions::is_fixed;
 use crate::catalog::nginx::{Area, Context};
 use crate::checks::{Check, Cx, Run};
 use crate::model::{Model, Node, Word};
@@ -16,8 +17,24 @@ fn report(cx: &mut Cx<'_>) {
             let shown = String::from_utf8_lossy(pattern.text);
             let message = format!("PCRE does not take `{shown}`: {error}; nginx refuses the file");
             cx.report(pattern.node, pattern.word.span(), message);
+        } else if let Some(name) = groups(pattern.text).find(|name| is_fixed(name, Area::Http, cx.target)) {
+            let name = String::from_utf8_lossy(name);
+            let message =
+                format!("the group `{name}` would set nginx's own variable `${name}`: nginx refuses the file");
+            cx.report(pattern.node, pattern.word.span(), message);
         }
     }
+}
+
+/// The names of groups: `(?<name>…)`, `(?P<name>…)`, `(?'name'…)`.
+pub(super) fn groups(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    memchr::memmem::find_iter(text, b"(?").filter_map(|at| {
+        let rest = &text[at + 2..];
+        let rest = rest.strip_prefix(b"P").unwrap_or(rest);
+        let (_, name) = rest.split_first().filter(|(open, _)| matches!(open, b'<' | b'\''))?;
+        let end = name.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+        (end > 0).then_some(&name[..end])
+    })
 }
 
 /// A regular expression with its place.

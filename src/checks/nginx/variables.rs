@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::expressions::{holds_variables, names};
+use super::regex;
 use super::scope::Scope;
 use crate::catalog::nginx::{Area, Kind, lookup, variable};
 use crate::checks::{Check, Cx, Run};
@@ -85,18 +86,10 @@ fn defined(model: &Model, area: Area) -> HashSet<Vec<u8>> {
     defined
 }
 
-/// Names of groups of regular expressions, in small letters: `(?<name>…)`, `(?P<name>…)`, `(?'name'…)`.
+/// Names of groups of regular expressions, in small letters.
 fn captured(model: &Model, defined: &mut HashSet<Vec<u8>>) {
-    for word in model.nodes().flat_map(Node::words).map(Word::value) {
-        for at in memchr::memmem::find_iter(word, b"(?") {
-            let rest = &word[at + 2..];
-            let rest = rest.strip_prefix(b"P").unwrap_or(rest);
-            if let Some((b'<' | b'\'', name)) = rest.split_first() {
-                let end = name.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-                defined.insert(name[..end].to_ascii_lowercase());
-            }
-        }
-    }
+    let words = model.nodes().flat_map(Node::words).map(Word::value);
+    defined.extend(words.flat_map(regex::groups).map(<[u8]>::to_ascii_lowercase));
 }
 
 /// Every variable that nginx looks up by name while it reads the file.

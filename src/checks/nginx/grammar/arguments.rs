@@ -76,7 +76,7 @@ impl<'m> Finder<'_, 'm> {
 
     /// Judges the values.
     pub(super) fn values(&mut self, line: Line<'m>, directive: &'static Directive) {
-        let wrong = generic(line, directive).or_else(|| special::judge(line, directive));
+        let wrong = generic(line, directive).or_else(|| special::judge(line, directive, self.cx.target));
         if let Some(wrong) = wrong {
             let span = wrong.word.map_or(line.node.head(), Word::span);
             let report = self.add(Fault::InvalidArguments, line.node, span, wrong.message);

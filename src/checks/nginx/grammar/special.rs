@@ -5,15 +5,16 @@ use super::{Line, keyed};
 use crate::catalog::nginx::values::{self, TimeUnit};
 use crate::catalog::nginx::{Area, Context, Directive};
 use crate::checks::nginx::address::{self, Form};
-use crate::checks::nginx::expressions::holds_variables;
+use crate::checks::nginx::expressions::{holds_variables, is_fixed};
 use crate::model::Word;
+use crate::version::VersionSet;
 
 /// What nginx refuses of a line beyond what its kind of value tells.
-pub(super) fn judge<'m>(line: Line<'m>, directive: &Directive) -> Option<Wrong<'m>> {
-    own(line, directive).or_else(|| keyed::judge(line, directive)).or_else(|| variables(line))
+pub(super) fn judge<'m>(line: Line<'m>, directive: &Directive, target: &VersionSet) -> Option<Wrong<'m>> {
+    own(line, directive, target).or_else(|| keyed::judge(line, directive)).or_else(|| variables(line))
 }
 
-fn own<'m>(line: Line<'m>, directive: &Directive) -> Option<Wrong<'m>> {
+fn own<'m>(line: Line<'m>, directive: &Directive, target: &VersionSet) -> Option<Wrong<'m>> {
     match directive.name {
         "listen" => listen(line),
         "server" if line.context != Context::Http => backend(line),
@@ -21,10 +22,10 @@ fn own<'m>(line: Line<'m>, directive: &Directive) -> Option<Wrong<'m>> {
         "if" => super::condition::judge(line),
         "error_page" => error_page(line),
         "return" if line.context.area() == Area::Http => return_code(line),
-        "set" => variable_name(line, 0),
-        "map" | "split_clients" => variable_name(line, 1),
-        "geo" => variable_name(line, line.args().len() - 1),
-        "auth_request_set" | "perl_set" => variable_name(line, 0),
+        "set" => variable_name(line, 0, target),
+        "map" | "split_clients" => variable_name(line, 1, target),
+        "geo" => variable_name(line, line.args().len() - 1, target),
+        "auth_request_set" | "perl_set" => variable_name(line, 0, target),
         "expires" => expires(line),
         "allow" | "deny" => network(line),
         "proxy_pass" if line.context.area() == Area::Http => url_prefix(line, &["http://", "https://"]),
@@ -154,12 +155,18 @@ fn return_code(line: Line<'_>) -> Option<Wrong<'_>> {
     }
 }
 
-fn variable_name(line: Line<'_>, index: usize) -> Option<Wrong<'_>> {
+fn variable_name<'m>(line: Line<'m>, index: usize, target: &VersionSet) -> Option<Wrong<'m>> {
     let word = line.args().nth(index)?;
-    let wrong = !word.value().starts_with(b"$");
-    wrong.then(|| {
-        Wrong::new(word, format!("`{}` takes the name of a variable with its `$`, not `{}`", line.name(), word.text()))
-    })
+    if let Some(name) = word.value().strip_prefix(b"$") {
+        let taken = is_fixed(name, line.context.area(), target);
+        return taken.then(|| {
+            let message =
+                format!("`{}` is nginx's own and cannot be given another value: nginx refuses the file", word.text());
+            Wrong::new(word, message)
+        });
+    }
+    let message = format!("`{}` takes the name of a variable with its `$`, not `{}`", line.name(), word.text());
+    Some(Wrong::new(word, message))
 }
 
 fn expires(line: Line<'_>) -> Option<Wrong<'_>> {
