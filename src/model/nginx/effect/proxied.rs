@@ -286,7 +286,7 @@ impl<'m> Around<'m> {
             }
         }
         if lines.is_empty() {
-            rules.extend(self.default_redirect());
+            rules.extend(self.inherited_redirect().or_else(|| self.default_redirect()));
         }
         if !rules.is_empty() {
             effect.insert(Key::new(b"proxy_redirect", b""), rules.join(&b"; "[..]));
@@ -302,6 +302,17 @@ impl<'m> Around<'m> {
             return Some([word, b"/ /"].concat());
         }
         Some([word, b" ", &self.location()].concat())
+    }
+
+    /// The default redirect of the outermost location around this one that passes on: it is inherited as
+    /// if it were written there (measured).
+    fn inherited_redirect(&self) -> Option<Vec<u8>> {
+        let model = self.level.model();
+        let outer = self.level.node()?.ancestors().filter(|node| node.is("location"));
+        let passes = outer.flat_map(|location| location.own("proxy_pass"));
+        let node = passes.filter(|pass| pass.value(0).is_some_and(|url| !url.contains(&b'$'))).last()?;
+        let pass = model.nginx().pass(model, node.id())?;
+        Around { level: node.level(), pass, node, version: self.version }.default_redirect()
     }
 
     fn cache_key(&self, effect: &mut Effect) {
