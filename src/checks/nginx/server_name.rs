@@ -69,12 +69,10 @@ fn conflicting(cx: &mut Cx<'_>) {
     }
 }
 
-/// Drops a name of several on one line.
+/// Drops a name behind others on one line. The first stays: each of a line's names may be dropped by a fix of
+/// its own, and a line without names is refused.
 fn drop_name(line: Node<'_>, word: Word<'_>) -> Option<Fix> {
-    let before = line.words().take_while(|other| other.span() != word.span()).last()?;
-    if line.args().len() < 2 || before.span().file != word.span().file {
-        return None;
-    }
+    let before = line.args().take_while(|other| other.span() != word.span()).last()?;
     let span = crate::source::Span { start: before.span().end, ..word.span() };
     Some(Fix::safe("drop the second", vec![Edit::replace(span, "")]))
 }
