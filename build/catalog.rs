@@ -448,7 +448,8 @@ fn form(text: &str) -> Result<String, Error> {
 
 fn value_kind(text: &str, arity: &str) -> Result<String, Error> {
     let kind = match text {
-        "" if arity == "Arity::Flag" => "Flag",
+        "flag" => "Flag",
+        "" | "custom" if arity == "Arity::Flag" => "Flag",
         "" | "custom" => "Other",
         "enum" => "Enum",
         "bitmask" => "Bitmask",

@@ -68,6 +68,9 @@ LARGE_SIZES = {
     "fastcgi_cache_max_range_offset", "scgi_cache_max_range_offset", "uwsgi_cache_max_range_offset",
 }
 
+# Keywords that the table still has: refused by 1.22.1 and 1.31.3.
+GONE_PARAMS = {("ngx_http_ssl_module", "ssl_verify_client", "ask"): "0.7.63"}
+
 # Variables that `set` may change though the table says no: seen on 1.22.1 and 1.31.3.
 SETTABLE = {"$invalid_referer", "$uid_reset"}
 
@@ -154,7 +157,8 @@ def params_of(d):
         if commercial:
             since = d["param_commercial"][name]
         word = name
-        span = versions(since, d["param_removed"].get(name), d.get("param_backported", {}).get(name))
+        removed = d["param_removed"].get(name) or GONE_PARAMS.get((d["module"], d["name"], name))
+        span = versions(since, removed, d.get("param_backported", {}).get(name))
         word += f"@{span}" if span else ""
         old = d["param_deprecated"].get(name, "")
         word += f"!{old}" if old[:1].isdigit() else ""  # not a version of a separate module
@@ -167,7 +171,7 @@ def params_of(d):
 
 def value_of(d):
     kind = d.get("handler_type") or ""
-    kind = "" if kind == "flag" else kind
+    kind = "" if kind == "flag" and d["args"] == "flag" else kind
     kind = "large_size" if kind == "size" and d["name"] in LARGE_SIZES else kind
     return kind + {True: "$", False: "!", None: ""}[d.get("variables")]
 

@@ -61,6 +61,14 @@ impl Build {
         }
     }
 
+    /// Whether a module of nginx itself is in the program, not in a file to be loaded.
+    pub fn has_built_in(&self, module: &Module) -> bool {
+        let short = module.name.trim_start_matches("ngx_");
+        let area = short.split('_').next().unwrap_or_default();
+        let dynamic = |option: &str| self.arguments.iter().any(|argument| *argument == format!("{option}=dynamic"));
+        self.has(module) && !module.build.is_some_and(dynamic) && !dynamic(&format!("--with-{area}"))
+    }
+
     fn has_official(&self, module: &Module) -> bool {
         let short = module.name.trim_start_matches("ngx_");
         if self.option("--without-http") && short.starts_with("http_") || self.option(&format!("--without-{short}")) {

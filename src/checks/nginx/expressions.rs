@@ -82,6 +82,8 @@ pub(super) fn holds_variables(node: Node<'_>, index: usize, word: Word<'_>) -> b
         b"if" => !follows_match(node, index),
         b"map" | b"split_clients" => index == 0,
         b"rewrite" => index == 1,
+        // Outside of servers nothing is made of them.
+        b"ssl_certificate" | b"ssl_certificate_key" => context == Context::Server,
         b"limit_req_zone" | b"limit_conn_zone" => index == 0,
         b"access_log" => index == 0 || word.value().starts_with(b"if="),
         b"proxy_redirect" | b"proxy_cookie_domain" | b"proxy_cookie_path" => {

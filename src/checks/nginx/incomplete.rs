@@ -19,6 +19,7 @@ fn report(cx: &mut Cx<'_>) {
             events(cx);
             upstreams(cx);
             keys(cx);
+            listens(cx);
         }
         Some("setting") => {
             certificates(cx);
@@ -104,6 +105,18 @@ fn keys(cx: &mut Cx<'_>) {
                 keys => format!("there are more certificates than keys ({keys}): nginx refuses the file"),
             };
             cx.report(line, line.head(), message);
+        }
+    }
+}
+
+/// Servers of `stream` and `mail` without a port: unlike those of `http` they have no default.
+fn listens(cx: &mut Cx<'_>) {
+    let scope = Scope::of(cx);
+    for block in cx.model.named("server").filter(|node| matches!(node.context(), Context::Stream | Context::Mail)) {
+        if block.inside().own("listen").len() == 0 && scope.is_level_closed(block.inside()) {
+            let Body::Block { close, .. } = block.body() else { continue };
+            let message = "this server has no `listen`: nginx refuses the file";
+            cx.report(block, block.head(), message).label(close, "the block ends here");
         }
     }
 }

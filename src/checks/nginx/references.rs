@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::pass_target;
 use super::scope::Scope;
+use super::{address, pass_target};
 use crate::catalog::nginx::{Area, Context};
 use crate::checks::{Check, Cx, Run};
 use crate::fix::{Edit, Fix};
@@ -189,18 +189,34 @@ fn backends_without_port(cx: &mut Cx<'_>) {
     if !Scope::of(cx).includes_are_complete() {
         return;
     }
-    for name in pass_target::PASSES.into_iter().filter(|name| *name != "proxy_pass") {
-        for line in model.named(name).filter(|node| node.context().area() == Area::Http) {
-            let Some(word) = line.arg(0) else { continue };
-            let Some((url, _)) = pass_target::literal(line, word) else { continue };
-            if url.unix || url.port.is_some() || model.nginx().upstream(model, url.host).is_some() {
-                continue;
+    let stream = |node: &Node<'_>| node.context() == Context::Stream;
+    let of_stream: HashSet<Vec<u8>> = model
+        .named("upstream")
+        .filter(stream)
+        .filter_map(|node| node.value(0))
+        .map(<[u8]>::to_ascii_lowercase)
+        .collect();
+    for name in pass_target::PASSES.into_iter().chain(["tunnel_pass"]) {
+        for line in model.named(name) {
+            let Some(word) = line.arg(0).filter(|word| !word.value().contains(&b'$')) else { continue };
+            let url = match (line.context().area(), name) {
+                (Area::Http, "proxy_pass") => continue,
+                (Area::Http, _) => pass_target::literal(line, word).map(|(url, _)| url),
+                (Area::Stream, _) => address::parse(word.value(), address::Form::default()).ok(),
+                _ => continue,
+            };
+            let Some(url) = url.filter(|url| !url.unix && url.port.is_none()) else { continue };
+            let known = match line.context().area() {
+                Area::Stream => of_stream.contains(&url.host.to_ascii_lowercase()),
+                _ => model.nginx().upstream(model, url.host).is_some(),
+            };
+            if !known {
+                let host = String::from_utf8_lossy(url.host);
+                let message = format!(
+                    "no `upstream` is called `{host}`, and `{name}` to a host needs a port: nginx refuses the file"
+                );
+                cx.report(line, word.span(), message);
             }
-            let host = String::from_utf8_lossy(url.host);
-            let message = format!(
-                "no `upstream` is called `{host}`, and `{name}` to a host needs a port: nginx refuses the file"
-            );
-            cx.report(line, word.span(), message);
         }
     }
 }

@@ -17,6 +17,11 @@ fn report(cx: &mut Cx<'_>) {
             let shown = String::from_utf8_lossy(pattern.text);
             let message = format!("PCRE does not take `{shown}`: {error}; nginx refuses the file");
             cx.report(pattern.node, pattern.word.span(), message);
+        } else if pattern.node.is("fastcgi_split_path_info")
+            && engine::groups(pattern.text).is_some_and(|count| count != 2)
+        {
+            let message = "`fastcgi_split_path_info` takes an expression with two groups, the script and the rest: nginx refuses the file";
+            cx.report(pattern.node, pattern.word.span(), message);
         } else if let Some(name) = groups(pattern.text).find(|name| is_fixed(name, Area::Http, cx.target)) {
             let name = String::from_utf8_lossy(name);
             let message =
@@ -115,6 +120,18 @@ mod engine {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The number of groups of an expression, where it can be told.
+    #[cfg(feature = "pcre2")]
+    pub(super) fn groups(pattern: &[u8]) -> Option<usize> {
+        let text = std::str::from_utf8(pattern).ok()?;
+        pcre2::bytes::RegexBuilder::new().build(text).ok().map(|regex| regex.captures_len() - 1)
+    }
+
+    #[cfg(not(feature = "pcre2"))]
+    pub(super) fn groups(_: &[u8]) -> Option<usize> {
+        None
     }
 
     #[cfg(not(feature = "pcre2"))]

@@ -2,11 +2,11 @@
 
 use super::{Fault, Finder, Line, special};
 use crate::catalog::nginx::values::{self, TimeUnit};
-use crate::catalog::nginx::{Arity, Directive, Form, Value};
+use crate::catalog::nginx::{Arity, Directive, Form, Param, Repeat, Value};
 use crate::fix::{Edit, Fix};
 use crate::model::Word;
 use crate::syntax::tree::Body;
-use crate::version::{Holds, Server};
+use crate::version::{Holds, Server, Version};
 
 /// What is wrong with one argument.
 pub(super) struct Wrong<'m> {
@@ -76,6 +76,11 @@ impl<'m> Finder<'_, 'm> {
 
     /// Judges the values.
     pub(super) fn values(&mut self, line: Line<'m>, directive: &'static Directive) {
+        // A line that does nothing any more may hold anything.
+        let ignored = |v: Version| directive.obsolete_at(v) && directive.repeat_at(v) == Repeat::Ignored;
+        if self.cx.target.members(Server::Nginx).any(ignored) {
+            return;
+        }
         let wrong = generic(line, directive).or_else(|| special::judge(line, directive, self.cx.target));
         if let Some(wrong) = wrong {
             let span = wrong.word.map_or(line.node.head(), Word::span);
@@ -182,11 +187,14 @@ fn flag(word: Word<'_>) -> bool {
 
 fn keyword<'m>(directive: &Directive, words: &[Word<'m>], name: &str) -> Option<Wrong<'m>> {
     let known = |word: &Word<'_>| {
-        directive.params.iter().any(|param| {
-            let open = param.name.starts_with('<');
-            open || word.value().eq_ignore_ascii_case(param.name.as_bytes())
-        })
+        let gone = |param: &Param| param.versions.ranges().last().is_none_or(|range| range.end != Version::MAX);
+        let here = |param: &&Param| word.value().eq_ignore_ascii_case(param.name.as_bytes());
+        directive.params.iter().find(here).is_some_and(|param| !gone(param) || directive.deprecated.is_some())
     };
+    // What only NGINX Plus takes is another fault.
+    if directive.params.iter().any(|param| param.commercial && param.name.starts_with('<')) {
+        return None;
+    }
     let wrong = words.iter().find(|word| !known(word))?;
     let names: Vec<String> =
         directive.params.iter().filter(|p| !p.commercial).map(|p| format!("`{}`", p.name)).collect();

@@ -3,7 +3,7 @@
 use super::arguments::Wrong;
 use super::{Fault, Finder, Line};
 use crate::catalog::nginx::values::{self, TimeUnit};
-use crate::catalog::nginx::{Context, Directive};
+use crate::catalog::nginx::{Context, Directive, Value};
 use crate::model::Word;
 
 /// Directives whose arguments from the given one on are keywords of the catalogue and nothing else.
@@ -39,21 +39,32 @@ const KEYED: [(&str, usize); 28] = [
 ];
 
 impl<'m> Finder<'_, 'm> {
-    /// Keywords that only NGINX Plus knows.
+    /// Keywords and values that only NGINX Plus knows.
     pub(super) fn commercial(&mut self, line: Line<'m>, directive: &'static Directive) {
-        let Some(first) = first_keyword(directive) else { return };
-        for word in line.args().skip(first) {
-            let found = directive.params.iter().find(|param| param.commercial && means(word.value(), param.name));
-            if let Some(param) = found.filter(|_| !self.has_plus()) {
-                let message = format!(
-                    "`{}` with `{}` needs NGINX Plus; nginx without it refuses the file",
-                    line.name(),
-                    param.name
-                );
-                self.add(Fault::ModuleNeeded, line.node, word.span(), message);
-            }
+        let found = commercial_word(line, directive);
+        if let Some((word, what)) = found.filter(|_| !self.has_plus()) {
+            let stated = self.cx.settings.nginx_build.is_some();
+            let fault = if stated { Fault::InvalidArguments } else { Fault::ModuleNeeded };
+            let message =
+                format!("`{}` with `{what}` needs NGINX Plus; nginx without it refuses the file", line.name());
+            self.add(fault, line.node, word.span(), message);
         }
     }
+}
+
+/// The first word that only NGINX Plus understands.
+fn commercial_word<'m>(line: Line<'m>, directive: &'static Directive) -> Option<(Word<'m>, String)> {
+    if directive.value == Value::Enum {
+        // A list of words that Plus opens to any text.
+        let open = directive.params.iter().any(|param| param.commercial && param.name.starts_with('<'));
+        let word = line.args().next().filter(|_| open)?;
+        let known = directive.params.iter().any(|param| word.value().eq_ignore_ascii_case(param.name.as_bytes()));
+        return (!known).then(|| (word, word.text().into_owned()));
+    }
+    let words = line.args().skip(first_keyword(directive)?);
+    let param =
+        |word: Word<'_>| directive.params.iter().find(|param| param.commercial && means(word.value(), param.name));
+    words.into_iter().find_map(|word| param(word).map(|param| (word, param.name.to_owned())))
 }
 
 fn first_keyword(directive: &Directive) -> Option<usize> {

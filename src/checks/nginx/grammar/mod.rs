@@ -81,6 +81,7 @@ fn find(cx: &Cx<'_>) -> Faults {
     }
     finder.report_names();
     finder.duplicates(&unreadable);
+    finder.definitions(&unreadable);
     finder.faults
 }
 

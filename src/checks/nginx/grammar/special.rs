@@ -44,6 +44,30 @@ fn own<'m>(line: Line<'m>, directive: &Directive, target: &VersionSet) -> Option
         "load_module" => load_module(line),
         "limit_except" => limit_except(line),
         "resolver" => resolver(line),
+        "use" => one_of(
+            line,
+            &["epoll", "poll", "select", "kqueue", "eventport", "/dev/poll", "devpoll", "iocp", "win32_select"],
+        ),
+        "aio" => aio(line),
+        "worker_cpu_affinity" => cpu_masks(line),
+        "proxy_bind" | "fastcgi_bind" | "uwsgi_bind" | "scgi_bind" | "grpc_bind" | "memcached_bind" | "tunnel_bind" => {
+            bind(line)
+        }
+        "random" => one_of(line, &["two"]),
+        "least_time" => one_of(line, &["header", "last_byte", "connect", "first_byte"]),
+        "sticky" => one_of(line, &["cookie", "route", "learn", "header"]),
+        "access_log" if line.context.area() == Area::Stream => stream_log(line),
+        "gzip_comp_level" => in_range(line, 1, 9),
+        "limit_req_status" | "limit_conn_status" => in_range(line, 400, 599),
+        "ssl_ocsp_cache" => ocsp_cache(line),
+        "userid_mark" => userid_mark(line),
+        "userid_expires" => line
+            .args()
+            .next()
+            .filter(|w| !w.is("off") && !w.is("max"))
+            .and_then(|w| arguments::time(w, "userid_expires", TimeUnit::Seconds)),
+        "proxy_cookie_flags" => one_of_when_alone(line, &["off"]),
+        "http2_max_concurrent_pushes" => arguments::number(line.args().next()?, "http2_max_concurrent_pushes"),
         _ => None,
     }
 }
@@ -304,6 +328,73 @@ fn worker_priority(line: Line<'_>) -> Option<Wrong<'_>> {
     let value = word.value();
     let digits = value.strip_prefix(b"-").or(value.strip_prefix(b"+")).unwrap_or(value);
     arguments::number_of(word, digits, "worker_priority")
+}
+
+/// `stream` has no format of its own.
+fn stream_log(line: Line<'_>) -> Option<Wrong<'_>> {
+    let word = line.args().next().filter(|word| line.args().len() == 1 && !word.is("off"))?;
+    Some(Wrong::new(word, "`access_log` of `stream` needs the name of a `log_format`: nginx refuses the file"))
+}
+
+/// The first argument is one of these words.
+fn one_of<'m>(line: Line<'m>, words: &[&str]) -> Option<Wrong<'m>> {
+    let word = line.args().next()?;
+    let known = words.iter().any(|known| word.is(known));
+    (!known).then(|| {
+        let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let message = format!("`{}` takes {}, not `{}`", line.name(), super::names::any_of(&words), word.text());
+        Wrong::new(word, message)
+    })
+}
+
+fn aio(line: Line<'_>) -> Option<Wrong<'_>> {
+    if line.args().next()?.value().starts_with(b"threads=") {
+        return None;
+    }
+    one_of(line, &["on", "off", "threads", "sendfile"])
+}
+
+fn cpu_masks(line: Line<'_>) -> Option<Wrong<'_>> {
+    let masks = line.args().skip(usize::from(line.args().next()?.is("auto")));
+    let wrong = masks.into_iter().find(|word| !word.value().iter().all(|b| matches!(b, b'0' | b'1')))?;
+    Some(Wrong::new(wrong, format!("`worker_cpu_affinity` takes masks of `0` and `1`, not `{}`", wrong.text())))
+}
+
+fn bind(line: Line<'_>) -> Option<Wrong<'_>> {
+    let word = line.args().next()?;
+    let value = word.value();
+    let url = address::parse(value, Form::default());
+    let ip = |host: &[u8]| {
+        std::str::from_utf8(host).is_ok_and(|host| host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok())
+    };
+    let good = value.contains(&b'$') || word.is("off") || ip(value) || url.is_ok_and(|url| url.unix || ip(url.host));
+    (!good).then(|| {
+        Wrong::new(word, format!("`{}` takes an address of this machine or `off`, not `{}`", line.name(), word.text()))
+    })
+}
+
+fn in_range(line: Line<'_>, least: i64, most: i64) -> Option<Wrong<'_>> {
+    let word = line.args().next()?;
+    let good = values::number(word.value()).is_some_and(|number| (least..=most).contains(&number));
+    (!good).then(|| {
+        Wrong::new(word, format!("`{}` takes a number from {least} to {most}, not `{}`", line.name(), word.text()))
+    })
+}
+
+fn ocsp_cache(line: Line<'_>) -> Option<Wrong<'_>> {
+    let word = line.args().next()?;
+    let good = word.is("off") || word.value().strip_prefix(b"shared:").is_some_and(|zone| zone.contains(&b':'));
+    (!good)
+        .then(|| Wrong::new(word, format!("`ssl_ocsp_cache` takes `off` or `shared:NAME:SIZE`, not `{}`", word.text())))
+}
+
+fn userid_mark(line: Line<'_>) -> Option<Wrong<'_>> {
+    let word = line.args().next()?;
+    let good = word.is("off") || matches!(word.value(), [b] if b.is_ascii_alphanumeric() || *b == b'=');
+    (!good).then(|| {
+        Wrong::new(word, format!("`userid_mark` takes `off` or one letter, digit or `=`, not `{}`", word.text()))
+    })
 }
 
 /// Modules are loaded before the first block.
