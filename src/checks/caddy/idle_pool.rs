@@ -4,7 +4,7 @@ use crate::checks::caddy::pool_fix::{self, OPTION};
 use crate::checks::{Check, Cx, Report, Run};
 use crate::fix::Fix;
 use crate::model::caddy::options::Setting;
-use crate::model::caddy::pool::{DEFAULT, Number, Pool, Written};
+use crate::model::caddy::pool::{DEFAULT, Number, PIVOTS, Pool, Written};
 use crate::model::caddy::proxy::{Proxy, Transport};
 use crate::model::{Model, Node};
 use crate::source::Span;
@@ -53,14 +53,16 @@ struct Case<'a> {
     written: &'a Written,
     peak: Option<u32>,
     target: &'a VersionSet,
+    classes: &'a [(Version, VersionSet)],
 }
 
 /// Reports every proxy with that fault.
 fn each(cx: &mut Cx<'_>, fault: Fault) {
     let (model, target, peak) = (cx.model, cx.target, cx.settings.peak_concurrency);
+    let classes = classes(target);
     for proxy in model.caddy().proxies() {
         let Transport::Http(written) = &proxy.transport else { continue };
-        let case = Case { model, proxy, written, peak, target };
+        let case = Case { model, proxy, written, peak, target, classes: &classes };
         let versions = case.versions(fault);
         if !versions.is_empty() {
             case.report(cx, fault, versions);
@@ -68,23 +70,31 @@ fn each(cx: &mut Cx<'_>, fault: Fault) {
     }
 }
 
+/// The versions of the target that treat every pool alike, with one of them for each.
+fn classes(target: &VersionSet) -> Vec<(Version, VersionSet)> {
+    let mut classes: Vec<Vec<Version>> = vec![Vec::new(); PIVOTS.len() + 1];
+    for version in target.members(Server::Caddy) {
+        classes[PIVOTS.iter().filter(|pivot| version >= **pivot).count()].push(version);
+    }
+    let class = |versions: Vec<Version>| Some((*versions.last()?, VersionSet::of(Server::Caddy, versions)));
+    classes.into_iter().filter_map(class).collect()
+}
+
 impl Case<'_> {
     /// The versions of the target for which the fault is the one to be said.
     fn versions(&self, fault: Fault) -> VersionSet {
-        let faults: Vec<(Version, Option<Fault>)> =
-            self.target.members(Server::Caddy).map(|version| (version, self.fault(version))).collect();
+        let found = |version: Version| self.fault(version);
         // Where the default is lost on some versions, that is the thing to mend for all.
-        let lost = faults.iter().any(|(_, fault)| *fault == Some(Fault::DefaultLost));
         let wider = matches!(fault, Fault::Default | Fault::Undersized);
-        if lost && wider {
+        if wider && self.classes.iter().any(|(version, _)| found(*version) == Some(Fault::DefaultLost)) {
             return VersionSet::none();
         }
-        let holds = |(version, found): &(Version, Option<Fault>)| match fault {
-            Fault::Capped => self.is_capped(*version),
-            _ => *found == Some(fault),
+        let holds = |version: Version| match fault {
+            Fault::Capped => self.is_capped(version),
+            _ => found(version) == Some(fault),
         };
-        let versions = faults.iter().filter(|found| holds(found)).map(|(version, _)| *version);
-        VersionSet::of(Server::Caddy, versions)
+        let classes = self.classes.iter().filter(|(version, _)| holds(*version));
+        classes.fold(VersionSet::none(), |set, (_, versions)| set.union(versions))
     }
 
     fn fault(&self, version: Version) -> Option<Fault> {

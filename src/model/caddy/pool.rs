@@ -23,6 +23,9 @@ pub const OPTION_SINCE: Version = Version::new(2, 4, 3);
 /// From this version on the default holds in a written transport too, if no `keepalive…` option is in it.
 const DEFAULT_IN_TRANSPORT: Version = Version::new(2, 5, 0);
 
+/// The versions at which pools change, sorted.
+pub const PIVOTS: [Version; 2] = [DEFAULT_IN_TRANSPORT, OWN_DEFAULTS];
+
 /// A number as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Number {
