@@ -13,6 +13,8 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use rayon::prelude::*;
+
 use crate::catalog::nginx::{Merge, default_value, keepalive};
 use crate::model::nginx::effect::{self, Effect, Key};
 use crate::model::nginx::{Backend, Context, Pass};
@@ -117,29 +119,42 @@ type Cause = (usize, usize);
 /// Every setting that differs, on every level that a changed line reaches.
 fn differences(pairs: &[Pair<'_>], target: &VersionSet) -> Vec<Changed> {
     let definitions = Definitions::new(pairs);
-    let mut changed = Vec::new();
-    // The touched lines whose settings each level hands on to inner ones.
-    let mut handed: Vec<Vec<Cause>> = Vec::with_capacity(pairs.len());
-    for (index, pair) in pairs.iter().enumerate() {
-        let outer = pair.parent.map_or(&[][..], |parent| &handed[parent]);
-        let own = (0..pair.touches.len()).filter(|&touch| pair.touches[touch].kind == Kind::Setting);
-        let causes: Vec<Cause> = outer.iter().copied().chain(own.map(|touch| (index, touch))).collect();
+    let reaching = reaching(pairs);
+    let of = |(index, pair): (usize, &Pair<'_>)| {
+        let mut changed = Vec::new();
         structures(index, pair, &mut changed);
-        let context = effect::context(pair.before);
-        let nothing = causes.is_empty() && definitions.is_empty();
-        if !nothing && !context.holds_entries() {
-            let level = Compare { pairs, index, causes: &causes, definitions: &definitions, target };
-            level.settings(context, &mut changed);
-            level.passes(&mut changed);
+        let causes = &reaching[index];
+        if !(causes.is_empty() && definitions.is_empty()) {
+            let context = effect::context(pair.before);
+            if !context.holds_entries() {
+                let level = Compare { pairs, index, causes, definitions: &definitions, target };
+                level.settings(context, &mut changed);
+                level.passes(&mut changed);
+            }
         }
-        let inherited = |&(pair, touch): &Cause| {
-            effect::merge(pairs[pair].before, &pairs[pair].touches[touch].key.name) != Merge::None
-                // `set` and `rewrite` are carried out for inner levels, too.
-                || effect::decides_proxied(&pairs[pair].touches[touch].key.name)
-        };
-        handed.push(causes.into_iter().filter(inherited).collect());
+        changed
+    };
+    pairs.par_iter().enumerate().with_min_len(64).flat_map_iter(of).collect()
+}
+
+/// For each pair the touched lines whose settings reach it: its own, and those that outer levels hand
+/// on.
+fn reaching(pairs: &[Pair<'_>]) -> Vec<Vec<Cause>> {
+    let mut reaching: Vec<Vec<Cause>> = Vec::with_capacity(pairs.len());
+    let touch = |&(pair, touch): &Cause| (&pairs[pair], &pairs[pair].touches[touch]);
+    let is_handed_on = |cause: &&Cause| {
+        let (pair, Touch { key, .. }) = touch(cause);
+        // `set` is carried out for inner levels, too.
+        effect::merge(pair.before, &key.name) != Merge::None || effect::decides_proxied(&key.name)
+    };
+    for (index, pair) in pairs.iter().enumerate() {
+        let outer = pair.parent.map_or(&[][..], |parent| &reaching[parent]);
+        let mut causes: Vec<Cause> = outer.iter().filter(is_handed_on).copied().collect();
+        causes
+            .extend((0..pair.touches.len()).map(|touch| (index, touch)).filter(|it| touch(it).1.kind == Kind::Setting));
+        reaching.push(causes);
     }
-    changed
+    reaching
 }
 
 /// The touches inside and around blocks that others refer to by name.

@@ -106,11 +106,12 @@ pub fn decides_proxied(name: &[u8]) -> bool {
 /// The pass that answers requests on a level. An `if` or `limit_except` without its own takes that of
 /// its location.
 pub fn pass_of(level: Level<'_>) -> Option<&Pass> {
-    let own = Protocol::ALL.iter().find_map(|protocol| level.own(protocol.directive()).next());
+    let model = level.model();
+    let own = level.node().and_then(|block| model.nginx().pass_in(model, block.id()));
     match own {
-        Some(node) => level.model().nginx().pass(level.model(), node.id()),
-        None => match context(level) {
-            Context::LocationIf | Context::LimitExcept => pass_of(level.outer()?),
+        Some(pass) => Some(pass),
+        None => match level.node()?.name() {
+            b"if" | b"limit_except" => pass_of(level.outer()?),
             _ => None,
         },
     }
@@ -118,7 +119,11 @@ pub fn pass_of(level: Level<'_>) -> Option<&Pass> {
 
 /// The context of the directives on a level.
 pub fn context(level: Level<'_>) -> Context {
-    level.node().map_or_else(|| level.model().root_context(), |node| node.context().inside(node.name()))
+    match (level.node(), level.children().next()) {
+        (None, _) => level.model().root_context(),
+        (Some(_), Some(child)) => child.context(),
+        (Some(block), None) => block.context().inside(block.name()),
+    }
 }
 
 /// What a line sets.

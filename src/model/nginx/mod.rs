@@ -23,6 +23,8 @@ pub struct View {
     /// Lower-case name of an `upstream` block of `http` to its index in `upstreams`.
     by_name: HashMap<Box<[u8]>, usize>,
     passes: OnceLock<Vec<Pass>>,
+    /// The blocks that passes stand in, sorted, with the index of the pass.
+    pass_blocks: OnceLock<Vec<(NodeId, usize)>>,
     definitions: OnceLock<values::Definitions>,
     proxy_host_users: OnceLock<HashSet<Option<NodeId>>>,
 }
@@ -34,6 +36,7 @@ impl View {
             upstreams: Vec::new(),
             by_name: HashMap::new(),
             passes: OnceLock::new(),
+            pass_blocks: OnceLock::new(),
             definitions: OnceLock::new(),
             proxy_host_users: OnceLock::new(),
         };
@@ -85,10 +88,17 @@ impl View {
         self.passes.get_or_init(|| pass::all(model, self))
     }
 
-    /// The pass that a directive is, if it is one.
-    pub fn pass(&self, model: &Model, node: NodeId) -> Option<&Pass> {
+    /// The pass that stands directly in a block, the first if there are several.
+    pub fn pass_in(&self, model: &Model, block: NodeId) -> Option<&Pass> {
         let passes = self.passes(model);
-        passes.binary_search_by_key(&node, |pass| pass.node).ok().map(|at| &passes[at])
+        let by_block = self.pass_blocks.get_or_init(|| {
+            let block = |(index, pass): (usize, &Pass)| Some((model.node(pass.node).parent()?.id(), index));
+            let mut blocks: Vec<(NodeId, usize)> = passes.iter().enumerate().filter_map(block).collect();
+            blocks.sort_unstable();
+            blocks
+        });
+        let at = by_block.partition_point(|&(other, _)| other < block);
+        by_block.get(at).filter(|(other, _)| *other == block).map(|&(_, index)| &passes[index])
     }
 
     /// Whether `$proxy_host` or `$proxy_port` is used on a level or one around it, outside the directives
