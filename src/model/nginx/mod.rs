@@ -88,6 +88,12 @@ impl View {
         self.passes.get_or_init(|| pass::all(model, self))
     }
 
+    /// The pass that a directive is, if it is one.
+    pub fn pass(&self, model: &Model, node: NodeId) -> Option<&Pass> {
+        let passes = self.passes(model);
+        passes.binary_search_by_key(&node, |pass| pass.node).ok().map(|at| &passes[at])
+    }
+
     /// The pass that stands directly in a block, the first if there are several.
     pub fn pass_in(&self, model: &Model, block: NodeId) -> Option<&Pass> {
         let passes = self.passes(model);
