@@ -5,6 +5,7 @@
 //! line reaches. A fix may change the settings that its own lines name, on the levels that its
 //! finding is about. Every other difference is laid to the fixes whose lines brought it about.
 
+mod caddy;
 mod owners;
 mod pairs;
 #[cfg(test)]
@@ -22,7 +23,7 @@ use crate::model::{Level, Model};
 use crate::version::{Server, Version, VersionSet};
 
 pub use owners::{Author, Edited};
-use owners::{Home, Homes};
+use owners::{Home, Homes, Owners};
 use pairs::{Kind, Pair, Touch, pairs};
 pub use words::sentences;
 
@@ -50,9 +51,6 @@ pub fn undeclared(
     edits: &[Edited],
     authors: &[Author],
 ) -> BTreeMap<usize, Vec<Difference>> {
-    if before.server() != Server::Nginx {
-        return BTreeMap::new();
-    }
     let pairs = pairs(before, after);
     let owners = owners::assign(&pairs, edits, authors.len());
     let judge = Judge {
@@ -75,9 +73,6 @@ pub fn undeclared(
 
 /// Everything that differs in the settings in effect, meant or not.
 pub fn effects(before: &Model, after: &Model, target: &VersionSet) -> Vec<Difference> {
-    if before.server() != Server::Nginx {
-        return Vec::new();
-    }
     let pairs = pairs(before, after);
     let difference = |Changed { pair, key, before, after, .. }| {
         let place = words::place(&pairs[pair]);
@@ -87,12 +82,14 @@ pub fn effects(before: &Model, after: &Model, target: &VersionSet) -> Vec<Differ
 }
 
 /// What the lines of each author name.
-fn declared(pairs: &[Pair<'_>], owners: &[Vec<BTreeSet<usize>>], authors: usize) -> Vec<HashSet<Key>> {
+fn declared(pairs: &[Pair<'_>], owners: &[Vec<Owners>], authors: usize) -> Vec<HashSet<Key>> {
     let mut declared = vec![HashSet::new(); authors];
     for (pair, owners) in pairs.iter().zip(owners) {
-        for (touch, owners) in pair.touches.iter().zip(owners).filter(|(touch, _)| touch.kind != Kind::Order) {
-            for &author in owners {
-                declared[author].insert(touch.key.clone());
+        for (touch, owners) in pair.touches.iter().zip(owners) {
+            if owners.certain && touch.kind != Kind::Order {
+                for &author in &owners.authors {
+                    declared[author].insert(touch.key.clone());
+                }
             }
         }
     }
@@ -118,6 +115,9 @@ type Cause = (usize, usize);
 
 /// Every setting that differs, on every level that a changed line reaches.
 fn differences(pairs: &[Pair<'_>], target: &VersionSet) -> Vec<Changed> {
+    if pairs.first().is_some_and(|pair| pair.before.model().server() == Server::Caddy) {
+        return caddy::differences(pairs, target);
+    }
     let definitions = Definitions::new(pairs);
     let reaching = reaching(pairs);
     let of = |(index, pair): (usize, &Pair<'_>)| {
@@ -346,7 +346,7 @@ fn answers(level: Level<'_>) -> bool {
 
 struct Judge<'a, 'm> {
     pairs: &'a [Pair<'m>],
-    owners: &'a [Vec<BTreeSet<usize>>],
+    owners: &'a [Vec<Owners>],
     declared: Vec<HashSet<Key>>,
     homes: Homes,
 }
@@ -356,7 +356,7 @@ impl Judge<'_, '_> {
     fn blame(&self, changed: &Changed) -> Vec<(usize, Difference)> {
         let mut blamed: BTreeMap<usize, bool> = BTreeMap::new();
         for &(pair, touch) in &changed.causes {
-            for &author in &self.owners[pair][touch] {
+            for &author in &self.owners[pair][touch].authors {
                 let declared = self.declared[author].contains(&changed.key);
                 let itself = self.pairs[pair].touches[touch].kind != Kind::Setting && pair == changed.pair;
                 let here = itself || self.is_home(author, pair, changed.pair);

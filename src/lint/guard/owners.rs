@@ -27,8 +27,18 @@ pub struct Author {
     pub places: Vec<Span>,
 }
 
-/// For each touch of each pair, the authors of the edits that made it. Where none can be told, all.
-pub(super) fn assign(pairs: &[Pair<'_>], edits: &[Edited], authors: usize) -> Vec<Vec<BTreeSet<usize>>> {
+/// Whose a changed line is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Owners {
+    /// The authors of the edits that made it, or that could have.
+    pub(super) authors: BTreeSet<usize>,
+    /// Whether one of their edits is in the line. Else it changed without being edited: by what was
+    /// put beside it, or anywhere.
+    pub(super) certain: bool,
+}
+
+/// The owners of each touch of each pair.
+pub(super) fn assign(pairs: &[Pair<'_>], edits: &[Edited], authors: usize) -> Vec<Vec<Owners>> {
     let mut by_file: HashMap<FileId, Vec<&Edited>> = HashMap::new();
     for edit in edits {
         by_file.entry(edit.file).or_default().push(edit);
@@ -36,14 +46,18 @@ pub(super) fn assign(pairs: &[Pair<'_>], edits: &[Edited], authors: usize) -> Ve
     by_file.values_mut().for_each(|edits| edits.sort_by_key(|edit| (edit.old.start, edit.old.end)));
     let of = |touch: &Touch| {
         let edits = by_file.get(&touch.span.file).map_or(&[][..], Vec::as_slice);
-        let found = overlapping(edits, touch);
-        if found.is_empty() { (0..authors).collect() } else { found }
+        let mut owners = overlapping(edits, touch);
+        if owners.authors.is_empty() {
+            owners.authors = (0..authors).collect();
+        }
+        owners
     };
     pairs.iter().map(|pair| pair.touches.iter().map(of).collect()).collect()
 }
 
-/// The authors of the edits that a line overlaps. Edits lie apart and in order, on both sides.
-fn overlapping(edits: &[&Edited], touch: &Touch) -> BTreeSet<usize> {
+/// The authors of the edits that a line overlaps, or that touch it. Edits lie apart and in order, on
+/// both sides.
+fn overlapping(edits: &[&Edited], touch: &Touch) -> Owners {
     let side = |edit: &Edited| match touch.side {
         Side::Before => edit.old.clone(),
         Side::After => edit.new.clone(),
@@ -58,8 +72,8 @@ fn overlapping(edits: &[&Edited], touch: &Touch) -> BTreeSet<usize> {
         let within = line.start < range.start && range.end < line.end;
         if overlaps || within { &mut inside } else { &mut beside }.extend(&edit.authors);
     }
-    // A line that went without a byte of it edited changed by what was put right beside it.
-    if inside.is_empty() { beside } else { inside }
+    let certain = !inside.is_empty();
+    Owners { authors: if certain { inside } else { beside }, certain }
 }
 
 /// The levels that findings are about.

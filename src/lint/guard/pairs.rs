@@ -7,6 +7,7 @@ use crate::model::nginx::effect::{self, Key};
 use crate::model::{Level, Model, Node, Word};
 use crate::source::Span;
 use crate::syntax::tree::Body;
+use crate::version::Server;
 
 /// A level in both models.
 pub(super) struct Pair<'m> {
@@ -113,7 +114,7 @@ fn raw(node: Node<'_>) -> (u8, &[u8]) {
 
 /// The lines that only one side has, and those whose order among their kind changed.
 fn lines(level: Level<'_>, before: &[Node<'_>], after: &[Node<'_>]) -> Vec<Touch> {
-    let entries = effect::context(level).holds_entries();
+    let entries = is_nginx(level) && effect::context(level).holds_entries();
     let touch = |node: Node<'_>, side| Touch {
         key: line_key(node, entries),
         side,
@@ -149,8 +150,13 @@ fn words(node: Node<'_>) -> Vec<&[u8]> {
 fn line_key(node: Node<'_>, entries: bool) -> Key {
     match node.parent().filter(|_| entries) {
         Some(block) => block_key(block),
-        None => effect::key(node),
+        None if is_nginx(node.level()) => effect::key(node),
+        None => Key::new(node.name(), b""),
     }
+}
+
+fn is_nginx(level: Level<'_>) -> bool {
+    level.model().server() == Server::Nginx
 }
 
 fn entry(node: Node<'_>, side: Side) -> Kind {
@@ -227,7 +233,12 @@ fn lone(block: Node<'_>, side: Side, touches: &mut Vec<Touch>) {
     };
     touches.push(Touch { key: block_key(block), side, span: block.span(), kind });
     let inside = block.descendants().filter(|node| !is_block(*node));
-    touches.extend(inside.map(|node| Touch { key: effect::key(node), side, span: node.span(), kind: Kind::Inside }));
+    touches.extend(inside.map(|node| Touch {
+        key: line_key(node, false),
+        side,
+        span: node.span(),
+        kind: Kind::Inside,
+    }));
 }
 
 fn moved(name: &[u8], span: Span) -> Touch {
@@ -238,6 +249,9 @@ fn moved(name: &[u8], span: Span) -> Touch {
 fn order(before: Level<'_>, after: Level<'_>, touches: &mut Vec<Touch>) {
     fn sequence(level: Level<'_>) -> Vec<Node<'_>> {
         level.children().filter(|node| SEQUENCE.iter().any(|name| node.is(name))).collect()
+    }
+    if !is_nginx(before) {
+        return;
     }
     let (before, after) = (sequence(before), sequence(after));
     if before.len() != after.len() || before.iter().zip(&after).all(|(b, a)| same_words(*b, *a)) {

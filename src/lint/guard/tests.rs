@@ -3,8 +3,10 @@
 use super::*;
 use crate::files::Memory;
 use crate::fix::apply::{Change, Patch};
-use crate::model::include::{Loader, PathMap, Root};
+use crate::model::include::{PathMap, Root};
+use crate::model::load::Loader;
 use crate::source::{FileId, Span};
+use crate::syntax::caddy::Env;
 
 /// A fix: the text its finding is about, and replacements of texts that stand in the files once.
 struct Careless<'a> {
@@ -16,7 +18,12 @@ struct Careless<'a> {
 fn say(files: &[(&str, &str)], fixes: &[Careless<'_>]) -> Vec<Vec<String>> {
     let mut memory = Memory::new();
     files.iter().for_each(|(path, text)| memory.insert(path, text.as_bytes()));
-    let mut loader = Loader::new(files[0].0, Root::Implied, PathMap::default());
+    let server = if files[0].0.ends_with("Caddyfile") { Server::Caddy } else { Server::Nginx };
+    let target = VersionSet::since(server.assumed_floor());
+    let mut loader = match server {
+        Server::Nginx => Loader::nginx(files[0].0, Root::Implied, PathMap::default()),
+        Server::Caddy => Loader::caddy(files[0].0, Env::new(), PathMap::default(), target.clone()),
+    };
     let before = loader.load(&memory).unwrap();
     let find = |text: &str| {
         let mut found = before.sources().iter().filter_map(|(id, file)| {
@@ -52,7 +59,6 @@ fn say(files: &[(&str, &str)], fixes: &[Careless<'_>]) -> Vec<Vec<String>> {
         Author { places: vec![Span::new(file, range.start as u32, range.end as u32)] }
     };
     let authors: Vec<Author> = fixes.iter().map(author).collect();
-    let target = VersionSet::since(Server::Nginx.assumed_floor());
     let found = undeclared(&before, &after, &target, &edits, &authors);
     (0..fixes.len()).map(|author| found.get(&author).map(|list| sentences(list)).unwrap_or_default()).collect()
 }
@@ -209,4 +215,40 @@ fn writing_out_a_default_changes_only_versions_with_another() {
     let edits = [("server {", "server { proxy_http_version 1.1;")];
     let said = one(text, "location / ", &edits);
     assert_eq!(said, ["`proxy_http_version` is `1.1` instead of `1.0` also in `location /b`"]);
+}
+
+#[test]
+fn a_line_that_nobody_edited_is_nobodys() {
+    // The comment swallows what stands behind it on its line.
+    let text = "http { server { location / { root /x; gzip on; error_page 404 /e;\n } } }";
+    let said = one(text, "root /x", &[("root /x;", "root /y; # better")]);
+    assert_eq!(
+        said,
+        ["`error_page` is no longer in effect in `location /`", "`gzip` is `off` instead of `on` in `location /`"]
+    );
+}
+
+fn caddy(text: &str, about: &str, edits: &[(&str, &str)]) -> Vec<String> {
+    say(&[("/Caddyfile", text)], &[Careless { about, edits }]).remove(0)
+}
+
+#[test]
+fn an_option_of_caddy_that_takes_the_pool_away_is_told() {
+    let text =
+        "example.com {\n\treverse_proxy localhost:80 {\n\t\ttransport http {\n\t\t\tdial_timeout 3s\n\t\t}\n\t}\n}\n";
+    let said = caddy(text, "dial_timeout", &[("dial_timeout 3s", "dial_timeout 3s\n\t\t\tkeepalive 30s")]);
+    assert_eq!(said, ["`2` idle connections to each backend are kept instead of `32` in `example.com`"]);
+    let both = "dial_timeout 3s\n\t\t\tkeepalive 30s\n\t\t\tkeepalive_idle_conns_per_host 32";
+    assert_eq!(caddy(text, "dial_timeout", &[("dial_timeout 3s", both)]), [""; 0]);
+}
+
+#[test]
+fn a_block_where_there_was_none_is_the_line_with_more() {
+    let text = "a.test {\n\treverse_proxy localhost:80\n}\nb.test {\n\treverse_proxy localhost:81\n}\n";
+    let block =
+        "reverse_proxy localhost:80 {\n\t\ttransport http {\n\t\t\tkeepalive_idle_conns_per_host 128\n\t\t}\n\t}";
+    assert_eq!(caddy(text, "reverse_proxy localhost:80", &[("reverse_proxy localhost:80", block)]), [""; 0]);
+    let off = "reverse_proxy localhost:80 {\n\t\ttransport http {\n\t\t\tkeepalive off\n\t\t}\n\t}";
+    let said = caddy(text, "reverse_proxy localhost:80", &[("reverse_proxy localhost:80", off)]);
+    assert_eq!(said, ["no idle connections to the backend are kept in `a.test`"]);
 }

@@ -59,6 +59,12 @@ fn sentence(group: &[&Difference]) -> String {
         (name, before, after) if name == TARGET => {
             format!("the backend is asked for {} instead of {}", value(after), value(before))
         }
+        (b"keepalive_idle_conns_per_host", _, Some(after)) if **after == *b"off" => {
+            "no idle connections to the backend are kept".to_owned()
+        }
+        (b"keepalive_idle_conns_per_host", before, after) => {
+            format!("{} idle connections to each backend are kept instead of {}", value(after), value(before))
+        }
         (b"add_header" | b"add_trailer", Some(before), None) => {
             format!("`{item}: {}` is no longer sent", lossy(before))
         }

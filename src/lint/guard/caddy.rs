@@ -1,0 +1,104 @@
+//! What edits change in a Caddyfile. Nothing is inherited there: a line counts where it stands, and
+//! what several lines decide together is the pool of connections to a backend.
+
+use std::collections::BTreeSet;
+
+use super::pairs::{Kind, Pair, Side, Touch};
+use super::{Cause, Changed, structures};
+use crate::model::caddy::pool::Pool;
+use crate::model::nginx::effect::Key;
+use crate::model::{Model, Node};
+use crate::version::{Server, VersionSet};
+
+/// The option that says how many idle connections are kept for each address.
+const POOL: &[u8] = b"keepalive_idle_conns_per_host";
+
+pub(super) fn differences(pairs: &[Pair<'_>], target: &VersionSet) -> Vec<Changed> {
+    let mut changed = Vec::new();
+    for (index, pair) in pairs.iter().enumerate() {
+        structures(index, pair, &mut changed);
+        lines(index, pair, &mut changed);
+    }
+    pools(pairs, target, &mut changed);
+    changed
+}
+
+/// Lines that came or went; one that took the place of another of its name is one difference.
+fn lines(index: usize, pair: &Pair<'_>, changed: &mut Vec<Changed>) {
+    let own = |side| {
+        let own = move |(_, touch): &(usize, &Touch)| touch.kind == Kind::Setting && touch.side == side;
+        pair.touches.iter().enumerate().filter(own)
+    };
+    let mut new: Vec<(usize, &Touch)> = own(Side::After).collect();
+    for (number, touch) in own(Side::Before) {
+        let partner = new.iter().position(|(_, other)| other.key == touch.key).map(|at| new.remove(at));
+        let mut causes = vec![(index, number)];
+        causes.extend(partner.map(|(number, _)| (index, number)));
+        let (before, after) =
+            (Some(text(pair.before.model(), touch)), partner.map(|(_, it)| text(pair.after.model(), it)));
+        changed.push(Changed { pair: index, key: touch.key.clone(), before, after, causes });
+    }
+    for (number, touch) in new {
+        let after = Some(text(pair.after.model(), touch));
+        changed.push(Changed {
+            pair: index,
+            key: touch.key.clone(),
+            before: None,
+            after,
+            causes: vec![(index, number)],
+        });
+    }
+}
+
+fn text(model: &Model, touch: &Touch) -> Vec<u8> {
+    model.text(touch.span).trim_ascii().to_vec()
+}
+
+/// What each backend's pool comes to, which one option may take from another.
+fn pools(pairs: &[Pair<'_>], target: &VersionSet, changed: &mut Vec<Changed>) {
+    let Some(top) = pairs.first() else { return };
+    let (before, after) = (top.before.model(), top.after.model());
+    let (old, new) = (before.caddy().proxies(), after.caddy().proxies());
+    if old.len() != new.len() {
+        return;
+    }
+    for (old, new) in old.iter().zip(new) {
+        let mut seen = BTreeSet::new();
+        for version in target.members(Server::Caddy) {
+            let (was, is) = (shown(old.pool(version)), shown(new.pool(version)));
+            if was != is && seen.insert((was.clone(), is.clone())) {
+                let (pair, causes) = around(pairs, before.node(old.node), after.node(new.node));
+                changed.push(Changed { pair, key: Key::new(POOL, b""), before: was, after: is, causes });
+            }
+        }
+    }
+}
+
+fn shown(pool: Pool) -> Option<Vec<u8>> {
+    match pool {
+        Pool::Keeps(count) => Some(count.to_string().into_bytes()),
+        Pool::Off => Some(b"off".to_vec()),
+        Pool::NoMatter | Pool::Unknown => None,
+    }
+}
+
+/// The level that a directive stands on, and the touched lines of it and in it.
+fn around(pairs: &[Pair<'_>], before: Node<'_>, after: Node<'_>) -> (usize, Vec<Cause>) {
+    let holds = |pair: &Pair<'_>| pair.before == before.level();
+    let pair = pairs.iter().position(holds).unwrap_or(0);
+    let range = before.id()..before.end();
+    let mut causes = Vec::new();
+    for (index, pair) in pairs.iter().enumerate() {
+        let within = pair.before.node().is_some_and(|node| range.contains(&node.id()));
+        for (number, touch) in pair.touches.iter().enumerate() {
+            let span = match touch.side {
+                Side::Before => before.span(),
+                Side::After => after.span(),
+            };
+            if within || span.contains(touch.span) {
+                causes.push((index, number));
+            }
+        }
+    }
+    (pair, causes)
+}
