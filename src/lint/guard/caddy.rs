@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::pairs::{Kind, Pair, Side, Touch};
+use super::pairs::{Pair, Side};
 use super::{Cause, Changed, structures};
+use crate::model::Node;
 use crate::model::caddy::pool::Pool;
 use crate::model::nginx::effect::Key;
-use crate::model::{Model, Node};
 use crate::version::{Server, VersionSet};
 
 /// The option that says how many idle connections are kept for each address.
@@ -17,41 +17,9 @@ pub(super) fn differences(pairs: &[Pair<'_>], target: &VersionSet) -> Vec<Change
     let mut changed = Vec::new();
     for (index, pair) in pairs.iter().enumerate() {
         structures(index, pair, &mut changed);
-        lines(index, pair, &mut changed);
     }
     pools(pairs, target, &mut changed);
     changed
-}
-
-/// Lines that came or went; one that took the place of another of its name is one difference.
-fn lines(index: usize, pair: &Pair<'_>, changed: &mut Vec<Changed>) {
-    let own = |side| {
-        let own = move |(_, touch): &(usize, &Touch)| touch.kind == Kind::Setting && touch.side == side;
-        pair.touches.iter().enumerate().filter(own)
-    };
-    let mut new: Vec<(usize, &Touch)> = own(Side::After).collect();
-    for (number, touch) in own(Side::Before) {
-        let partner = new.iter().position(|(_, other)| other.key == touch.key).map(|at| new.remove(at));
-        let mut causes = vec![(index, number)];
-        causes.extend(partner.map(|(number, _)| (index, number)));
-        let (before, after) =
-            (Some(text(pair.before.model(), touch)), partner.map(|(_, it)| text(pair.after.model(), it)));
-        changed.push(Changed { pair: index, key: touch.key.clone(), before, after, causes });
-    }
-    for (number, touch) in new {
-        let after = Some(text(pair.after.model(), touch));
-        changed.push(Changed {
-            pair: index,
-            key: touch.key.clone(),
-            before: None,
-            after,
-            causes: vec![(index, number)],
-        });
-    }
-}
-
-fn text(model: &Model, touch: &Touch) -> Vec<u8> {
-    model.text(touch.span).trim_ascii().to_vec()
 }
 
 /// What each backend's pool comes to, which one option may take from another.

@@ -81,7 +81,9 @@ fn compare<'m>(before: Level<'m>, after: Level<'m>) -> Compared<'m> {
         let blocks = children(before).zip(children(after)).filter(|(node, _)| is_block(*node));
         return Compared { touches: Vec::new(), blocks: blocks.collect() };
     }
-    let split = |level: Level<'m>| children(level).partition::<Vec<_>, _>(|node| is_block(*node));
+    // In a Caddyfile a line may get a block and be the same line.
+    let is_pairable = |node: &Node<'m>| is_block(*node) || !is_nginx(before);
+    let split = |level: Level<'m>| children(level).partition::<Vec<_>, _>(is_pairable);
     let ((blocks_before, lines_before), (blocks_after, lines_after)) = (split(before), split(after));
     let mut touches = lines(before, &lines_before, &lines_after);
     let blocks = pair_blocks(&blocks_before, &blocks_after, &mut touches);
@@ -103,9 +105,11 @@ fn same_words(before: Node<'_>, after: Node<'_>) -> bool {
         && before.words().zip(after.words()).all(|(b, a)| b.value() == a.value())
 }
 
-/// The other language inside a raw block; for others, what kind they are.
+/// The other language inside a raw block; for others, what kind they are. What is inside a snippet of
+/// a Caddyfile stands where it is imported.
 fn raw(node: Node<'_>) -> (u8, &[u8]) {
     match node.body() {
+        Body::Raw { .. } if !is_nginx(node.level()) => (2, b""),
         Body::None { .. } => (0, b""),
         Body::Block { .. } => (1, b""),
         Body::Raw { text, .. } => (2, node.model().text(text)),
@@ -142,6 +146,7 @@ fn lines(level: Level<'_>, before: &[Node<'_>], after: &[Node<'_>]) -> Vec<Touch
     touches
 }
 
+/// What a line says; of a block, its head.
 fn words(node: Node<'_>) -> Vec<&[u8]> {
     node.words().map(Word::value).chain([raw(node).1]).collect()
 }
@@ -231,7 +236,8 @@ fn lone(block: Node<'_>, side: Side, touches: &mut Vec<Touch>) {
         Side::Before => Kind::Structure { before: Some(effect::text(block.words())), after: None },
         Side::After => Kind::Structure { before: None, after: Some(effect::text(block.words())) },
     };
-    touches.push(Touch { key: block_key(block), side, span: block.span(), kind });
+    let key = if is_nginx(block.level()) { block_key(block) } else { Key::new(block.name(), b"") };
+    touches.push(Touch { key, side, span: block.span(), kind });
     let inside = block.descendants().filter(|node| !is_block(*node));
     touches.extend(inside.map(|node| Touch {
         key: line_key(node, false),

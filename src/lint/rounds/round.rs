@@ -63,7 +63,9 @@ impl<'a, L: Linter> Round<'a, L> {
         match self.wrong(&trial) {
             None => self.trial = Some(trial),
             Some(reason) => match groups {
-                [alone] => self.refused.push((*alone, reason)),
+                [alone] if self.trial.is_none() => self.refused.push((*alone, reason)),
+                // It does not go with what was accepted, and waits.
+                [_] => {}
                 _ => {
                     let (left, right) = groups.split_at(groups.len() / 2);
                     self.settle(left)?;

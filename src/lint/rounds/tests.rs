@@ -41,6 +41,10 @@ fn read(files: &dyn Files, main: &Path) -> std::io::Result<Checked> {
         let names = text.lines().filter_map(|line| line.strip_prefix("include "));
         paths.extend(names.map(|name| main.with_file_name(name)));
         let span = |start: usize, len: usize| Span::new(file, start as u32, (start + len) as u32);
+        if text.matches('(').count() > 1 {
+            let error = SyntaxError::new(span(0, 1), "two brackets");
+            problems.push(Problem { kind: ProblemKind::Syntax, error, versions: None });
+        }
         if let Some((start, _)) = text.match_indices('{').find(|(start, _)| !text[*start..].contains('}')) {
             problems.push(Problem {
                 kind: ProblemKind::Syntax,
@@ -85,6 +89,7 @@ fn finding(span: Span, word: &str) -> Option<Finding> {
         "young" => vec![Fix::safe("age", to("aged")).needs(VersionSet::since(Version::new(1, 25, 0)))],
         "ping" => vec![Fix::safe("pong", to("pong"))],
         "pong" => vec![Fix::safe("ping", to("ping"))],
+        "half" => vec![Fix::safe("bracket", to("("))],
         "break" => vec![Fix::safe("open", to("{"))],
         "{" => vec![Fix::safe("close", vec![Edit::insert_after(span, " }")])],
         "grow" => vec![Fix::safe(
@@ -181,6 +186,17 @@ fn a_fix_that_breaks_the_syntax_is_named_and_the_others_are_applied() {
     let [(rule, reason)] = &reasons(&outcome)[..] else { panic!("{outcome:?}") };
     assert_eq!(rule, "toy/break");
     assert!(reason.contains("unclosed `{`"), "{reason}");
+}
+
+#[test]
+fn of_fixes_that_break_the_syntax_only_together_one_waits() {
+    // One "half" makes a bracket, and two brackets in one text are an error.
+    let files = memory(&[("/main", "half half\n")]);
+    let first = vec![read(&files, Path::new("/main")).unwrap()];
+    let judged = judge(&mut Toy, &files, first).unwrap();
+    assert!(!judged.bug(), "{:?}", judged.held);
+    let (new, _) = fixed("half half\n", Safety::Safe);
+    assert_eq!(new, "( half\n");
 }
 
 #[test]
