@@ -100,7 +100,11 @@ fn count(outcome: &Outcome, fixes: Fixes) -> String {
         [(counts.errors, Severity::Error), (counts.warnings, Severity::Warning), (counts.infos, Severity::Info)];
     let found = found.iter().filter(|(n, _)| *n > 0).map(|&(n, level)| many(n, level.as_str()));
     let found = found.collect::<Vec<_>>().join(", ");
-    let found = if found.is_empty() { "no findings".to_owned() } else { found };
+    let found = match (found.is_empty(), outcome.is_complete()) {
+        (false, _) => found,
+        (true, true) => "no findings".to_owned(),
+        (true, false) => "no findings in what could be read".to_owned(),
+    };
     let result = match (fixes, outcome.applied.len()) {
         (Fixes::Offered, _) => format!("{found}{}", fixable(&counts)),
         (_, 0) => format!("nothing fixed, {found}"),

@@ -129,7 +129,7 @@ impl Error {
 /// When a path cannot be checked. What is wrong with a configuration is in the outcome.
 pub fn run(files: &dyn Files, request: &Request, reviewer: Option<&mut dyn Reviewer>) -> Result<Outcome, Vec<Error>> {
     let Scope { configs, mut unread, not_included, .. } = Scope::new(files, request)?;
-    unread.extend(configs.iter().flat_map(|it| absent::absent(files, &request.maps, &it.model)));
+    unread.extend(configs.iter().flat_map(|it| absent::unseen(files, &request.maps, &it.model)));
     let (loaders, models): (Vec<Loader>, Vec<Model>) =
         configs.into_iter().map(|scope::Config { loader, model, .. }| (loader, model)).unzip();
     let mut session = Session { request, loaders };

@@ -56,6 +56,8 @@ fn an_included_file_that_cannot_be_read_leaves_2_and_nothing_written() {
     let said = folder.check(["nginx.conf"]).exit(2).errs("not read: /proc/self/mem: ");
     said.says("`;` is missing at the end of `gzip`").errs("checked 4 directives in 1 file");
     folder.check(["--exit-zero", "nginx.conf"]).exit(2);
+    folder.write("fine.conf", "events {}\nhttp {\n    include /proc/self/mem;\n}\n");
+    folder.check(["fine.conf"]).exit(2).errs("no findings in what could be read");
     for how in ["--fix", "--diff"] {
         let said = folder.check([how, "nginx.conf"]).exit(2);
         assert!(!said.out.contains("+++"), "{}", said.out);
