@@ -76,10 +76,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR", help_heading = "Rules")]
     rules: Vec<PathBuf>,
 
-    /// Write the fixes that change nothing but the fault
+    /// Write the safe fixes: on every version of the target they change nothing but the fault. Where the
+    /// fault is that connections are not kept, they are kept afterwards; the fix says what comes with that
     #[arg(long, help_heading = "Fixes")]
     fix: bool,
-    /// With --fix or --diff: also fixes that change something else, which they name
+    /// With --fix, --diff or --output-patch: also fixes that change something else, which they name
     #[arg(long, help_heading = "Fixes")]
     unsafe_fixes: bool,
     /// Print what --fix would write as a patch, and write nothing
@@ -261,6 +262,10 @@ fn request(args: &Args) -> Result<Request, Trouble> {
     if args.verify.is_some() && !args.fix && !args.makes_patch() {
         let help = "add --fix, --diff or --output-patch";
         return Err(Trouble::new("`--verify` tests what fixes make of the files, and none are asked for").help(help));
+    }
+    if args.unsafe_fixes && !args.fix && !args.makes_patch() {
+        let message = "`--unsafe-fixes` says that unsafe fixes are applied too, and none are asked for";
+        return Err(Trouble::new(message).help("add --fix, --diff or --output-patch"));
     }
     let mut rules = rules::load(&args.rules)?;
     rules.select(&args.select, &args.ignore).map_err(|error| Trouble::new(error.to_string()))?;

@@ -2,6 +2,7 @@
 
 mod join;
 mod plan;
+mod refused;
 mod review;
 mod round;
 mod state;
@@ -96,6 +97,9 @@ pub enum Reason {
     /// The server cannot read the configuration; until it can, nobody knows what a fix would change.
     #[error("the configuration does not parse yet")]
     Unparsed,
+    /// The server refuses a line that the fix is about, for what this rule says.
+    #[error("the server refuses this line ({0}), which is to be mended first")]
+    Refused(String),
     /// Another configuration that reads the same file has no such fix.
     #[error("{} reads the same file and has no such fix", .0.display())]
     Shared(PathBuf),
@@ -114,6 +118,11 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Whether the fix is applied once it is asked for.
+    pub fn is_choice(&self) -> bool {
+        matches!(self, Self::Unsafe(_) | Self::Declined)
+    }
+
     /// Whether this program is at fault.
     pub fn is_bug(&self) -> bool {
         matches!(self, Self::Breaks(_) | Self::Unsettled)

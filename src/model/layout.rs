@@ -38,11 +38,6 @@ impl<'m> Surroundings<'m> {
     fn ends_line(&self) -> bool {
         matches!(self.rest.first(), None | Some(b'#'))
     }
-
-    /// Whether a comment follows on the line.
-    fn has_comment(&self) -> bool {
-        self.rest.first() == Some(&b'#')
-    }
 }
 
 /// New directives behind `node`, on its level: on lines of their own where it has one, else on its line.
@@ -120,21 +115,34 @@ pub fn removal(node: Node<'_>) -> Edit {
     Edit::replace(line_of_its_own(node).unwrap_or_else(|| with_space_before(node)), "")
 }
 
-/// Moves a directive, and the comment behind it, to the end of a block.
+/// Moves a directive to the end of a block, and with it the comment behind it and the comment lines
+/// directly above.
 pub fn move_to_end(node: Node<'_>, block: Node<'_>) -> Option<[Edit; 2]> {
     let around = Surroundings::new(node.model(), node.span());
-    if around.indent.is_some() && around.has_comment() {
-        let end = around.line_end;
-        let line = Span {
-            start: around.line_start as u32,
-            end: (end + line_break(&around.bytes[end..])) as u32,
-            ..node.span()
-        };
-        let text = around.bytes[node.span().start as usize..end].trim_ascii_end();
-        return Some([Edit::replace(line, ""), last_in(block, &[text])?]);
+    if around.indent.is_none() || !around.ends_line() || !ends_in_a_line(block) {
+        let text = node.model().text(node.span());
+        return Some([removal(node), last_in(block, &[text])?]);
     }
-    let text = node.model().text(node.span());
-    Some([removal(node), last_in(block, &[text])?])
+    let start = with_comments_above(around.bytes, around.line_start);
+    let mut end = around.line_end + line_break(&around.bytes[around.line_end..]);
+    if around.bytes[..start].trim_ascii_end().ends_with(b"{") {
+        // The block is not to begin with an empty line.
+        end += line_break(&around.bytes[end..]);
+    }
+    let place = Span { start: start as u32, end: end as u32, ..node.span() };
+    let lines: Vec<&[u8]> =
+        around.bytes[start..around.line_end].split(|&b| b == b'\n').map(<[u8]>::trim_ascii).collect();
+    Some([Edit::replace(place, ""), last_in(block, &lines)?])
+}
+
+/// Whether [`last_in`] puts lines of their own at the end of a block, where comments may stand.
+fn ends_in_a_line(block: Node<'_>) -> bool {
+    let Body::Block { close, .. } = block.body() else { return false };
+    let last = block.children().filter(|child| close.file == child.span().file).last();
+    last.is_some_and(|last| {
+        let around = Surroundings::new(last.model(), last.span());
+        around.indent.is_some() && around.ends_line()
+    })
 }
 
 /// The whole line of a directive, with its line end, if nothing else stands on it.

@@ -161,7 +161,7 @@ struct Patch<'a> {
     safety: Safety,
     changes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    held_back: Option<&'a str>,
+    held_back: Option<String>,
     edits: Vec<Change>,
 }
 
@@ -227,7 +227,7 @@ fn patch<'a>(found: &'a Found, index: usize, fix: &'a Fix, look: Look<'_>) -> Pa
         title: &fix.title,
         safety: fix.safety,
         changes: &fix.changes,
-        held_back: found.held_back.get(&index).map(String::as_str),
+        held_back: found.held_back.get(&index).map(ToString::to_string),
         edits: fix.edits.iter().map(|edit| change(found, edit, look)).collect(),
     }
 }

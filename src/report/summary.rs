@@ -91,7 +91,13 @@ fn held_back(found: &Found, look: Look<'_>) -> Option<String> {
     let (reason, file) = (found.held_back.get(&0)?, found.file(found.finding.span));
     let at = file.position(found.finding.span.start);
     let path = shown(file.path(), look);
-    Some(format!("not fixed: {path}:{}:{}: {} [{}]", at.line, at.column, plain::line(reason), found.finding.rule))
+    Some(format!(
+        "not fixed: {path}:{}:{}: {} [{}]",
+        at.line,
+        at.column,
+        plain::line(&reason.to_string()),
+        found.finding.rule
+    ))
 }
 
 fn count(outcome: &Outcome, fixes: Fixes) -> String {

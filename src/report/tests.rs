@@ -204,7 +204,7 @@ fn json_has_the_documented_fields() {
     let place = outcome.findings[0].finding.span;
     let edits = vec![Edit::replace(place, "grpc_pass"), Edit::insert_after(place, &b"\xff"[..])];
     outcome.findings[0].finding.fixes = vec![Fix::risky("do it", edits, "the Host header")];
-    outcome.findings[0].held_back = [(0, "unsafe".to_owned())].into();
+    outcome.findings[0].held_back = [(0, crate::lint::rounds::Reason::Declined)].into();
     outcome.unread = vec![Unread { path: "x.conf".into(), reason: "permission denied".to_owned(), gap: Gap::Failed }];
     outcome.not_included = vec!["sites-available/old".into()];
     let json: serde_json::Value = serde_json::from_str(&render(Format::Json, &outcome)).unwrap();
@@ -227,7 +227,7 @@ fn json_has_the_documented_fields() {
                     "range": { "start": at(4, 5, 57), "end": at(4, 12, 64) },
                 }],
                 "fixes": [{
-                    "title": "do it", "safety": "unsafe", "changes": ["the Host header"], "held_back": "unsafe",
+                    "title": "do it", "safety": "unsafe", "changes": ["the Host header"], "held_back": "declined",
                     "edits": [
                         { "path": "/etc/site.conf", "range": here, "text": "grpc_pass" },
                         { "path": "/etc/site.conf", "range": { "start": at(3, 19, 44), "end": at(3, 19, 44) },

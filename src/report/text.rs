@@ -10,6 +10,7 @@ use super::excerpt::{Excerpt, Mark};
 use super::{Look, help_url, plain};
 use crate::finding::{Finding, Label, Severity};
 use crate::fix::{Fix, Safety};
+use crate::lint::rounds::Reason;
 use crate::session::{Found, Outcome};
 
 pub(super) fn write(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -54,10 +55,11 @@ fn advice(found: &Found) -> Vec<(&'static str, String)> {
         lines.push(("note", note.clone()));
     }
     if let Some(fix) = found.fix() {
-        lines.push(("fix", describe(fix)));
-        match found.held_back.get(&0) {
+        let held_back = found.held_back.get(&0);
+        lines.push(("fix", describe(fix, held_back.is_none_or(Reason::is_choice))));
+        match held_back {
             // It names the changes where they are the reason.
-            Some(reason) => lines.push(("held back", reason.clone())),
+            Some(reason) => lines.push(("held back", reason.to_string())),
             None => lines.extend(fix.changes.iter().map(|change| ("also changes", change.clone()))),
         }
     }
@@ -67,11 +69,13 @@ fn advice(found: &Found) -> Vec<(&'static str, String)> {
     lines
 }
 
-fn describe(fix: &Fix) -> String {
-    match fix.safety {
-        Safety::Safe => format!("{} (safe: --fix)", fix.title),
-        Safety::Unsafe => format!("{} (unsafe: --fix --unsafe-fixes)", fix.title),
-    }
+/// A fix, and what applies it, if anything does.
+fn describe(fix: &Fix, can_be_applied: bool) -> String {
+    let (safety, how) = match fix.safety {
+        Safety::Safe => ("safe", ": --fix"),
+        Safety::Unsafe => ("unsafe", ": --fix --unsafe-fixes"),
+    };
+    format!("{} ({safety}{})", fix.title, if can_be_applied { how } else { "" })
 }
 
 fn paragraph(out: &mut String, head: &str, text: &str, look: Look<'_>) {

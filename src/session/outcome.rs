@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::finding::{Finding, Severity};
 use crate::fix::{Fix, Safety};
-use crate::lint::rounds::{self, Applied, Changed, Checked};
+use crate::lint::rounds::{self, Applied, Changed, Checked, Reason};
 use crate::model::{Model, NotRead};
 use crate::source::{SourceFile, Sources, Span};
 use crate::version::{Server, VersionSet};
@@ -69,7 +69,7 @@ pub struct Found {
     /// The files of its configuration.
     pub sources: Arc<Sources>,
     /// Why fixes were not applied, by their index, where that was tried.
-    pub held_back: BTreeMap<usize, String>,
+    pub held_back: BTreeMap<usize, Reason>,
 }
 
 /// The versions of one server that a run was about.
@@ -116,9 +116,9 @@ pub struct Counts {
     pub warnings: usize,
     /// Findings of severity info.
     pub infos: usize,
-    /// Findings whose first fix is safe.
+    /// Findings whose first fix is safe and can be applied.
     pub safe_fixes: usize,
-    /// Findings whose first fix is unsafe.
+    /// Findings whose first fix is unsafe and can be applied.
     pub unsafe_fixes: usize,
 }
 
@@ -127,9 +127,9 @@ impl Outcome {
     /// their ids.
     pub(super) fn new(done: rounds::Outcome, paths: impl Fn(usize) -> Vec<PathBuf>) -> Self {
         let mut outcome = Self { bug: done.bug(), ..Self::default() };
-        let mut held: HashMap<(usize, usize), BTreeMap<usize, String>> = HashMap::new();
+        let mut held: HashMap<(usize, usize), BTreeMap<usize, Reason>> = HashMap::new();
         for it in &done.held {
-            held.entry((it.model, it.finding)).or_default().insert(it.fix, it.reason.to_string());
+            held.entry((it.model, it.finding)).or_default().insert(it.fix, it.reason.clone());
         }
         let mut seen = HashSet::new();
         for (number, it) in done.checked.iter().enumerate() {
@@ -190,7 +190,7 @@ impl Outcome {
                 Severity::Warning => counts.warnings += 1,
                 Severity::Info => counts.infos += 1,
             }
-            match found.fix().map(|fix| fix.safety) {
+            match found.fix().filter(|_| found.held_back.get(&0).is_none_or(Reason::is_choice)).map(|fix| fix.safety) {
                 Some(Safety::Safe) => counts.safe_fixes += 1,
                 Some(Safety::Unsafe) => counts.unsafe_fixes += 1,
                 None => {}

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::join::join;
+use super::refused::RefusedLines;
 use super::texts::Texts;
 use super::{Applied, Checked, Held, Reason};
 use crate::files::Files;
@@ -88,10 +89,13 @@ impl Plan {
         let mut held = Vec::new();
         let mut chosen = Vec::new();
         for (model, one) in checked.iter().enumerate() {
-            let syntax = syntax_faults(one);
+            let (syntax, refused) = (syntax_faults(one), RefusedLines::new(one));
             for (finding, fixes) in one.findings.iter().enumerate().map(|(i, f)| (i, &f.fixes)) {
                 let member = |fix| Member { model, finding, fix };
-                let refusals = fixes.iter().map(|fix| refusal(one, &syntax, &one.findings[finding], fix, allow));
+                let faulty = |fix| refused.of(&one.findings[finding], fix).map(|rule| Reason::Refused(rule.to_owned()));
+                let refusals = fixes.iter().enumerate().map(|(index, fix)| {
+                    faulty(index).or_else(|| refusal(one, &syntax, &one.findings[finding], fix, allow))
+                });
                 match first_allowed(refusals) {
                     Some(Ok(fix)) => chosen.push(member(fix)),
                     Some(Err(reason)) => held.push(member(0).held(reason)),
