@@ -54,6 +54,7 @@ fn reports(model: &Model, active: &Active, versions: &Versions, settings: &Setti
         model,
         target: &versions.set,
         stated: versions.stated.is_some(),
+        distribution: versions.distribution,
         settings,
         params,
         shared,

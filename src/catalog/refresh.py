@@ -62,6 +62,9 @@ EXTRA_PARAMS = {
     ("ngx_http_upstream_module", "keepalive"): {"<zero>": "1.29.7"},
 }
 
+# Directives that a distribution's package has earlier than nginx itself.
+BACKPORTS = json.loads((DATA / "nginx" / "distros.json").read_text())["directive_backports"]
+
 # Sizes read by ngx_conf_set_off_slot, which takes gigabytes as well.
 LARGE_SIZES = {
     "client_max_body_size", "directio_alignment", "worker_rlimit_core", "proxy_cache_max_range_offset",
@@ -192,7 +195,7 @@ def directive_line(d):
         "entries": entries_of(d),
         "platform": d.get("platform"),
         "plus-since": d.get("plus_since"),
-        "backport": " ".join(f"{b['vendor']}:{b['version']}" for b in d.get("vendor_backports", [])),
+        "backport": " ".join(f"{b['distro']}:{b['since']}" for b in BACKPORTS if b["directive"] == d["name"]),
         "prefixes": " ".join(d.get("name_prefixes", [])),
         "documented": "no" if d.get("documented") is False else None,
     }

@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::catalog::distros::Distribution;
 use crate::fix::Fix;
 use crate::model::{Model, Node, NodeId};
 use crate::rule::Params;
@@ -27,8 +28,6 @@ pub struct Settings {
     pub extra_directives: Vec<String>,
     /// What `nginx -V` says of the server.
     pub nginx_build: Option<crate::catalog::nginx::Build>,
-    /// The distribution that the server's package is of: `debian-12`.
-    pub distribution: Option<String>,
 }
 
 impl Settings {
@@ -46,6 +45,8 @@ pub struct Cx<'a> {
     pub target: &'a VersionSet,
     /// Whether the user stated the target.
     pub stated: bool,
+    /// The distribution or image that was stated as the target.
+    pub distribution: Option<&'static Distribution>,
     /// What else the user stated.
     pub settings: &'a Settings,
     /// The rule's parameters.

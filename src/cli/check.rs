@@ -7,6 +7,7 @@ use clap::{ArgAction, ValueEnum};
 
 use super::terminal::Terminal;
 use super::{Exit, Trouble, installed, patch, review, rules, verify};
+use crate::catalog::nginx::Build;
 use crate::checks::Settings;
 use crate::files::{Disk, Files, Kind, reason};
 use crate::finding::Severity;
@@ -46,6 +47,9 @@ pub(super) struct Args {
     /// nginx:1.28-alpine, or auto for the installed one
     #[arg(long, value_name = "VERSION", help_heading = "Target")]
     nginx: Option<String>,
+    /// What `nginx -V` says of it (in a file): also which modules it has, and the version where --nginx does not say
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
+    nginx_build: Option<PathBuf>,
     /// The Caddy that will read it, written alike
     #[arg(long, value_name = "VERSION", help_heading = "Target")]
     caddy: Option<String>,
@@ -275,6 +279,10 @@ fn request(args: &Args) -> Result<Request, Trouble> {
             target.set(server, versions(server, text)?);
         }
     }
+    let nginx_build = args.nginx_build.as_deref().map(build).transpose()?;
+    if let Some(version) = nginx_build.as_ref().and_then(|build| build.version).filter(|_| args.nginx.is_none()) {
+        target.set(Server::Nginx, versions(Server::Nginx, &version.to_string())?);
+    }
     let wanted = if args.unsafe_fixes { Safety::Unsafe } else { Safety::Safe };
     Ok(Request {
         paths: args.paths.clone(),
@@ -284,7 +292,7 @@ fn request(args: &Args) -> Result<Request, Trouble> {
         env: environment(&args.env)?,
         target,
         rules,
-        settings: Settings { peak_concurrency: args.peak_concurrency, ..Settings::default() },
+        settings: Settings { peak_concurrency: args.peak_concurrency, nginx_build, ..Settings::default() },
         least: args.min_severity.severity(),
         fixes: (args.fix || args.makes_patch()).then_some(wanted),
     })
@@ -307,6 +315,16 @@ fn environment(given: &[String]) -> Result<Env, Trouble> {
         }
     }
     Ok(env)
+}
+
+/// What `nginx -V` wrote into a file.
+fn build(path: &Path) -> Result<Build, Trouble> {
+    let trouble = |why: String| {
+        let help = "write it with `nginx -V 2> FILE`";
+        Trouble::new(format!("`--nginx-build {}`: {why}", path.display())).help(help)
+    };
+    let text = Disk.read(path).map_err(|error| trouble(reason(&error)))?;
+    Build::parse(&String::from_utf8_lossy(&text)).map_err(|error| trouble(error.to_string()))
 }
 
 fn versions(server: Server, text: &str) -> Result<Versions, Trouble> {

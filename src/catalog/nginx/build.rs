@@ -6,7 +6,7 @@ use crate::version::Version;
 /// The text of `nginx -V`, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Build {
-    /// The version it says; `None` for a fork's own numbering.
+    /// The nginx version it says; `None` where a fork says only its own.
     pub version: Option<Version>,
     /// The fork: `openresty`, `angie`, `tengine`, `nginx-plus`; `None` for nginx itself.
     pub vendor: Option<String>,
@@ -15,7 +15,7 @@ pub struct Build {
 
 /// A text that `nginx -V` did not write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no `configure arguments:` line; give the whole output of `nginx -V 2>&1`")]
+#[error("there is no line `configure arguments:` in it, as `nginx -V` writes it")]
 pub struct BuildError;
 
 impl Build {
@@ -26,27 +26,13 @@ impl Build {
     pub fn parse(text: &str) -> Result<Self, BuildError> {
         let after = |head: &str| text.lines().find_map(|line| line.trim().strip_prefix(head)).map(str::trim);
         let arguments = after("configure arguments:").ok_or(BuildError)?;
-        let name = text.lines().find_map(|line| line.split_once(" version: ")).map(|(_, rest)| rest.trim());
-        let (product, number) = name.and_then(|name| name.split_once('/')).unwrap_or(("nginx", ""));
-        let number: Vec<u16> = number
-            .split([' ', '(', '-'])
-            .next()
-            .unwrap_or_default()
-            .split('.')
-            .filter_map(|n| n.parse().ok())
-            .collect();
-        // OpenResty puts a fourth number behind that of its nginx.
-        let version = match (product.to_ascii_lowercase().as_str(), number.as_slice()) {
-            ("nginx" | "openresty", [major, minor, patch, ..]) => Some(Version::new(*major, *minor, *patch)),
-            _ => None,
-        };
-        let plus = name.is_some_and(|name| name.contains("nginx-plus"));
-        let vendor = match product.to_ascii_lowercase().as_str() {
-            "nginx" if plus => Some("nginx-plus".to_owned()),
-            "nginx" => None,
-            other => Some(other.to_owned()),
-        };
-        Ok(Self { version, vendor, arguments: words(arguments) })
+        let products: Vec<&str> =
+            text.lines().filter_map(|line| line.split_once(" version: ")).map(|(_, product)| product.trim()).collect();
+        Ok(Self {
+            version: products.iter().find_map(|product| version(product)),
+            vendor: products.iter().find_map(|product| vendor(product)),
+            arguments: words(arguments),
+        })
     }
 
     /// Whether a module is in it, or was built beside it to be loaded.
@@ -80,6 +66,26 @@ impl Build {
     /// Whether an option is given, alone or as `=dynamic`.
     fn option(&self, option: &str) -> bool {
         self.arguments.iter().any(|argument| argument.split('=').next() == Some(option))
+    }
+}
+
+/// The nginx version in `nginx/1.22.1 (Ubuntu)`; OpenResty puts a fourth number behind it. Other forks have a
+/// numbering of their own, and name their nginx on a second line.
+fn version(product: &str) -> Option<Version> {
+    let (name, number) = product.split_once('/')?;
+    let number = number.split([' ', '(', '-']).next()?;
+    let number: Vec<u16> = number.split('.').filter_map(|n| n.parse().ok()).collect();
+    match (name.to_ascii_lowercase().as_str(), number.as_slice()) {
+        ("nginx" | "openresty", [major, minor, patch, ..]) => Some(Version::new(*major, *minor, *patch)),
+        _ => None,
+    }
+}
+
+fn vendor(product: &str) -> Option<String> {
+    let name = product.split_once('/')?.0.to_ascii_lowercase();
+    match name.as_str() {
+        "nginx" => product.contains("nginx-plus").then(|| "nginx-plus".to_owned()),
+        _ => Some(name),
     }
 }
 
@@ -155,5 +161,28 @@ mod tests {
     fn other_text_is_refused() {
         assert_eq!(Build::parse("nginx version: nginx/1.22.1\n"), Err(BuildError));
         assert!(BuildError.to_string().contains("nginx -V"));
+    }
+
+    #[test]
+    fn builds_of_forks() {
+        let build =
+            |name: &str| Build::parse(&format!("{name}\nconfigure arguments: --with-http_ssl_module\n")).unwrap();
+        let angie = build("Angie version: Angie/1.7.0");
+        assert_eq!((angie.version, angie.vendor.as_deref()), (None, Some("angie")));
+        assert!(has(&angie, "acme_client"), "{angie:?}");
+        let tengine = build("Tengine version: Tengine/3.1.0\nnginx version: nginx/1.24.0");
+        let version = Some(Version::new(1, 24, 0));
+        assert_eq!((tengine.version, tengine.vendor.as_deref()), (version, Some("tengine")));
+        assert!(has(&tengine, "footer") && !has(&tengine, "acme_client"), "{tengine:?}");
+        let plus = build("nginx version: nginx/1.27.4 (nginx-plus-r34)");
+        assert_eq!((plus.version, plus.vendor.as_deref()), (Some(Version::new(1, 27, 4)), Some("nginx-plus")));
+        assert!(has(&plus, "status_zone"), "{plus:?}");
+    }
+
+    #[test]
+    fn a_build_without_a_module() {
+        let text = "nginx version: nginx/1.28.0\nconfigure arguments: --without-http_gzip_module\n";
+        let build = Build::parse(text).unwrap();
+        assert!(has(&build, "proxy_pass") && !has(&build, "gzip") && !has(&build, "ssl_certificate"));
     }
 }

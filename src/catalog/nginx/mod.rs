@@ -205,7 +205,7 @@ pub struct Directive {
     pub instead: Option<&'static str>,
     /// The operating system that has it, where not all do.
     pub platform: Option<&'static str>,
-    /// Distributions whose packages have it earlier: name, first package version.
+    /// Distributions whose packages have it earlier: name as in the table of distributions, first package version.
     pub backports: &'static [(&'static str, &'static str)],
     /// Whether the documentation has it.
     pub documented: bool,

@@ -38,7 +38,7 @@ impl<'m> Finder<'_, 'm> {
             return None;
         };
         let module = directive.module;
-        if !module.stock {
+        if !module.stock || self.cx.settings.nginx_build.is_some() {
             self.needs(line, module);
         }
         (module.kind == Kind::Official && module.project.is_none()).then_some(directive)
@@ -144,6 +144,7 @@ fn provider(module: &Module) -> String {
             other => other.to_owned(),
         },
         (_, _, Some(project), _) => format!("the module {project}"),
+        (_, _, _, Some(option)) if module.stock => format!("`{option}`"),
         (_, _, _, Some(option)) => format!("a build with `{option}`, or the package of {}", module.name),
         _ => format!("the module {}", module.name),
     }

@@ -49,8 +49,8 @@ impl<'m> Finder<'_, 'm> {
 
     /// Whether the package of the target's distribution has it earlier than nginx itself.
     fn backported(&self, directive: &Directive) -> bool {
-        let distribution = self.cx.settings.distribution.as_deref().unwrap_or_default();
-        directive.backports.iter().any(|(vendor, _)| distribution.starts_with(vendor))
+        let distribution = self.cx.distribution.map(|distribution| distribution.name);
+        directive.backports.iter().any(|(name, _)| distribution == Some(*name))
     }
 
     fn parameters(&mut self, line: Line<'m>, directive: &'static Directive, known: &VersionSet) {
