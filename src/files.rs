@@ -1,5 +1,6 @@
 //! The file system behind a trait, and all that touches the disk.
 
+pub mod globs;
 #[cfg(not(target_family = "wasm"))]
 pub mod scratch;
 #[cfg(not(target_family = "wasm"))]

@@ -32,7 +32,7 @@ pub fn run(model: &Model, rules: &RuleSet, versions: &Versions, settings: &Setti
         let reports = reports(model, active, versions, settings, &shared);
         let judged = reports.into_iter().filter_map(|report| judge(model, active, versions, report));
         let merged = place::merge(model, &shared, judged.collect());
-        findings.extend(merged.into_iter().map(|report| finding(model, active, report)));
+        findings.extend(merged.into_iter().filter_map(|report| finding(model, active, report)));
     }
     sort(model, &mut findings);
     findings
@@ -139,11 +139,13 @@ fn name_versions(message: &str, fact: &VersionSet, server: Server, held: Holds) 
     }
 }
 
-fn finding(model: &Model, active: &Active, mut report: Report) -> Finding {
+/// `None` where the rule does not run on the file of the report.
+fn finding(model: &Model, active: &Active, mut report: Report) -> Option<Finding> {
+    let severity = active.severity_at(model.file(report.span).path())?;
     report.fixes.iter_mut().for_each(|fix| fix.follow_line_ends(model.sources()));
-    Finding {
+    Some(Finding {
         rule: active.rule.id.clone(),
-        severity: active.severity,
+        severity,
         category: active.rule.category,
         message: report.message,
         span: report.span,
@@ -151,7 +153,7 @@ fn finding(model: &Model, active: &Active, mut report: Report) -> Finding {
         versions: report.versions,
         fixes: report.fixes,
         note: report.note,
-    }
+    })
 }
 
 /// By path, place, rule and message.

@@ -11,15 +11,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use proxylint::checks::Settings;
 use proxylint::files::Disk;
-use proxylint::finding::Severity;
 use proxylint::fix::Safety;
-use proxylint::model::include::PathMap;
-use proxylint::rule::RuleSet;
+use proxylint::session::policy::Policy;
 use proxylint::session::{self, Request};
-use proxylint::syntax::caddy::Env;
 use proxylint::target::{Target, Versions};
 use proxylint::version::Server;
 use serde_json::Value;
@@ -71,16 +69,11 @@ fn fixed(main: &Path, version: Option<&str>, peak: Option<u32>) -> Vec<(PathBuf,
     if let Some(version) = version {
         target.set(Server::Caddy, Versions::parse(Server::Caddy, version).unwrap());
     }
+    let settings = Settings { peak_concurrency: peak, ..Settings::default() };
     let request = Request {
         paths: vec![main.to_owned()],
         lang: Some(Server::Caddy),
-        all: false,
-        maps: PathMap::default(),
-        env: Env::new(),
-        target,
-        rules: RuleSet::builtin(),
-        settings: Settings { peak_concurrency: peak, ..Settings::default() },
-        least: Severity::Info,
+        policies: Arc::new(Policy { target, settings, ..Policy::default() }),
         fixes: Some(Safety::Unsafe),
     };
     let outcome = session::run(&Disk, &request, None).unwrap();

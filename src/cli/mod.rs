@@ -1,7 +1,9 @@
 //! The command line: the only part that prints.
 
 mod check;
+mod config;
 mod explain;
+mod inputs;
 mod installed;
 mod patch;
 mod review;
@@ -14,6 +16,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::session::policy::PolicyError;
 use terminal::Terminal;
 
 /// What a run of the program came to. Worse is greater.
@@ -57,6 +60,12 @@ impl Trouble {
     }
 }
 
+impl From<PolicyError> for Trouble {
+    fn from(PolicyError { message, help }: PolicyError) -> Self {
+        Self { message, help }
+    }
+}
+
 impl From<Trouble> for Vec<Trouble> {
     fn from(trouble: Trouble) -> Self {
         vec![trouble]
@@ -87,6 +96,8 @@ struct Cli {
 enum Command {
     /// Check configurations, and mend them.
     Check(Box<check::Args>),
+    /// Print what is in effect for a path, and where each value comes from.
+    Config(Box<config::Args>),
     /// Print the page of a rule: what is wrong, why, how it is mended, examples.
     Explain(explain::Args),
     /// List the rules, one a line, or run the examples of a folder of rules.
@@ -118,6 +129,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let terminal = Terminal::new(cli.color);
     let done = match cli.command {
         Command::Check(args) => check::run(&args, &terminal),
+        Command::Config(args) => config::run(&args, &terminal),
         Command::Explain(args) => explain::run(&args, &terminal),
         Command::Rules(args) => rules::run(&args, &terminal),
     };

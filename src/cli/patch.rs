@@ -8,7 +8,7 @@ use super::terminal::Terminal;
 use crate::files::write::{Rewrite, with_suffix, write_all, write_new};
 use crate::files::{Disk, Files};
 use crate::fix::diff::{self, Base, FileDiff};
-use crate::model::include::{PathMap, would_be_read};
+use crate::model::include::would_be_read;
 use crate::report::{self, plain};
 use crate::session::Outcome;
 use crate::version::Server;
@@ -44,18 +44,18 @@ fn whole(outcome: &Outcome, terminal: &Terminal) -> (Vec<u8>, Base) {
 }
 
 /// Writes the changed files, all or none.
-pub(super) fn write(outcome: &Outcome, maps: &PathMap, backup: Option<&str>) -> Result<(), Trouble> {
+pub(super) fn write(outcome: &Outcome, backup: Option<&str>) -> Result<(), Trouble> {
     let rewrite =
         |it: &crate::lint::rounds::Changed| Rewrite { path: it.path.clone(), old: it.old.clone(), new: it.new.clone() };
     let files: Vec<Rewrite> = outcome.changed.iter().map(rewrite).collect();
     if let Some(suffix) = backup {
-        backups_are_not_read(outcome, maps, suffix)?;
+        backups_are_not_read(outcome, suffix)?;
     }
     write_all(&files, backup.map(OsStr::new)).map_err(|error| Trouble::new(error.to_string()))
 }
 
 /// Sees to it that no include takes a backup for a part of the configuration.
-fn backups_are_not_read(outcome: &Outcome, maps: &PathMap, suffix: &str) -> Result<(), Trouble> {
+fn backups_are_not_read(outcome: &Outcome, suffix: &str) -> Result<(), Trouble> {
     if suffix.is_empty() || suffix.contains('/') {
         return Err(Trouble::new(format!("`--backup={suffix}`: this makes no name for a backup; nothing was written"))
             .help("give what is to stand behind the names of the old files: `--backup=.orig`"));
@@ -63,7 +63,7 @@ fn backups_are_not_read(outcome: &Outcome, maps: &PathMap, suffix: &str) -> Resu
     for file in &outcome.changed {
         let backup = with_suffix(&file.path, OsStr::new(suffix));
         for config in &outcome.configs {
-            if let Some(place) = would_be_read(&Disk, &config.after, maps, &backup) {
+            if let Some(place) = would_be_read(&Disk, &config.after, &config.policy.maps, &backup) {
                 let source = config.after.file(place);
                 let place = format!("{}:{}", source.path().display(), source.position(place.start).line);
                 let text = format!(

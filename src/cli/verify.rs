@@ -34,18 +34,12 @@ const BUG: &str = "this is a bug of proxylint, please report it; `--ignore` leav
 ///
 /// # Errors
 /// When a server refuses a patched configuration, or when it cannot be told.
-pub(super) fn run(
-    outcome: &Outcome,
-    maps: &PathMap,
-    command: &str,
-    terminal: &Terminal,
-    quiet: bool,
-) -> Result<(), Trouble> {
+pub(super) fn run(outcome: &Outcome, command: &str, terminal: &Terminal, quiet: bool) -> Result<(), Trouble> {
     let changed = outcome.changed.iter().map(|file| (file.path.clone(), file.new.clone())).collect();
     let patched = Overlay::with(&Disk, changed);
     for config in outcome.configs.iter().filter(|config| config.is_changed()) {
         let test = Test::new(command, config.before.server())?;
-        let lines = test.judge(config, maps, &patched)?;
+        let lines = test.judge(config, &patched)?;
         if !quiet {
             lines.iter().for_each(|line| terminal.notice(line));
         }
@@ -83,7 +77,7 @@ impl<'a> Test<'a> {
     }
 
     /// Notices about a configuration that passed.
-    fn judge(&self, config: &Config, maps: &PathMap, patched: &dyn Files) -> Result<Vec<String>, Trouble> {
+    fn judge(&self, config: &Config, patched: &dyn Files) -> Result<Vec<String>, Trouble> {
         let main = config.before.sources().get(config.before.main()).path().display().to_string();
         let server = self.server().name();
         if !verify::is_testable(config.before.root_context()) {
@@ -91,6 +85,7 @@ impl<'a> Test<'a> {
                 format!("not verified, so nothing was written: `{main}` is a part that {server} cannot read alone");
             return Err(Trouble::new(why).help("name the main file instead, or leave --verify out"));
         }
+        let maps = &config.policy.maps;
         let before = self.verdict(&config.before, maps, &Disk)?;
         let after = self.verdict(&config.after, maps, patched)?;
         let who = self.version().map_or_else(|| server.to_owned(), |version| format!("{server} {version}"));

@@ -2,6 +2,7 @@ use super::*;
 use crate::files::Memory;
 use crate::finding::Severity;
 use crate::model::include::{Loader, PathMap, Root};
+use crate::rule::Level;
 use crate::rule::file;
 
 /// A rule with that definition, on by its page's word.
@@ -138,9 +139,9 @@ fn findings_are_sorted_by_path_place_and_rule() {
 fn only_running_rules_report_and_with_the_severity_of_the_run() {
     let model = model(&[("nginx.conf", "server { listen 1; }\n")]);
     let mut rules = rules(&["message = \"x\"\nmatch = { directive = [\"listen\"] }"]);
-    rules.set_severity("style", Severity::Error).unwrap();
+    rules.set("style", Level::At(Severity::Error), None).unwrap();
     assert_eq!(check(&model, &rules, "1.24")[0].severity, Severity::Error);
-    rules.switch("nginx/rule-0", false).unwrap();
+    rules.set("nginx/rule-0", Level::Off, None).unwrap();
     assert!(check(&model, &rules, "1.24").is_empty());
 }
 

@@ -8,6 +8,7 @@ pub mod patch;
 mod place;
 pub mod plain;
 pub mod rules;
+pub mod settings;
 pub mod summary;
 #[cfg(test)]
 mod tests;

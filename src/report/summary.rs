@@ -50,11 +50,15 @@ fn unread(outcome: &Outcome, look: Look<'_>, verbose: bool) -> Vec<String> {
     let line = |it: &Unread| format!("not read: {}: {}", shown(&it.path, look), plain::line(&it.reason));
     let mut lines: Vec<String> = of(Gap::Failed).chain(of(Gap::Other)).map(line).collect();
     if verbose {
-        lines.extend(of(Gap::Template).chain(of(Gap::Foreign)).map(line));
+        lines.extend(of(Gap::Template).chain(of(Gap::Excluded)).chain(of(Gap::Foreign)).map(line));
         return lines;
     }
     let templates: Vec<&Path> = of(Gap::Template).map(|it| it.path.as_path()).collect();
     lines.extend(list("not checked, as they are templates", &templates, look, verbose));
+    let excluded = of(Gap::Excluded).count();
+    if excluded > 0 {
+        lines.push(format!("passed over: {} excluded by the settings (-v lists them)", many(excluded, "file")));
+    }
     let foreign = of(Gap::Foreign).count();
     if foreign > 0 {
         lines.push(format!("passed over: {} of other programs (-v lists them)", many(foreign, "file")));

@@ -11,7 +11,7 @@ pub mod template;
 pub mod verify;
 
 pub use definition::{Activation, Finds, Mends, Param, Params, Pattern, Rewrite, Rule};
-pub use set::{RuleError, RuleSet};
+pub use set::{Level, RuleError, RuleSet};
 
 pub(crate) use rewrite::Mender;
 

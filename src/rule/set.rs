@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::checks;
+use crate::files::globs::Globs;
 use crate::files::{Files, Kind, reason};
-use crate::rule::definition::{Activation, Finds, Rule};
+use crate::rule::definition::{Activation, Finds, Param, Params, Rule};
 use crate::rule::file::{self, Page, PageError};
 use crate::rule::level::{Category, Severity};
 use crate::suggest;
@@ -20,6 +22,28 @@ pub struct Active {
     pub severity: Severity,
     /// Whether it runs.
     pub on: bool,
+    /// Where it is another; later ones win.
+    pub exceptions: Vec<Exception>,
+}
+
+/// Another severity of a rule for some files.
+#[derive(Debug, Clone)]
+pub struct Exception {
+    /// The files.
+    pub paths: Arc<Globs>,
+    /// What holds there.
+    pub level: Level,
+}
+
+/// What a user says of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// It does not run.
+    Off,
+    /// It runs with the severity of its page.
+    On,
+    /// It runs with this severity.
+    At(Severity),
 }
 
 /// The rules of a run, sorted by id.
@@ -39,6 +63,9 @@ pub enum RuleError {
         /// "did you mean `…`?" or where to look.
         hint: String,
     },
+    /// A rule has no such parameter, or not with such a value.
+    #[error("{0}")]
+    Param(String),
     /// A page is no rule.
     #[error(transparent)]
     Page(#[from] PageError),
@@ -81,7 +108,13 @@ impl RuleSet {
 
     /// The rules that run on configurations of that server.
     pub fn running(&self, server: Server) -> impl Iterator<Item = &Active> {
-        self.rules.iter().filter(move |active| active.on && active.rule.server == Some(server))
+        self.rules.iter().filter(move |active| active.runs() && active.rule.server == Some(server))
+    }
+
+    /// The severity of a rule in a file; `None` where it does not run.
+    pub fn severity_at(&self, id: &str, path: &Path) -> Option<Severity> {
+        let at = self.rules.binary_search_by(|active| active.rule.id.as_ref().cmp(id)).ok()?;
+        self.rules[at].severity_at(path)
     }
 
     /// The rule of that id, or that had it before it was renamed.
@@ -137,29 +170,73 @@ impl RuleSet {
                 Activation::On => selected.is_some(),
                 Activation::Off => matches!(selected, Some(Width::Rule | Width::All)),
             };
-            active.on = on && (ignored.is_none() || selected > ignored);
+            let allowed = ignored.is_none() || selected > ignored;
+            active.on = on && allowed;
+            let keeps = |level: Level| level == Level::Off || allowed && (select.is_empty() || on);
+            active.exceptions.retain(|exception| keeps(exception.level));
         }
         Ok(())
     }
 
-    /// Changes the severity of the rules with that name.
+    /// Says what holds for the rules with that name, in all files or in some. Where the name is that of
+    /// several rules, those that are off by default stay so unless it is `all`.
     ///
     /// # Errors
     /// When the name is not known.
-    pub fn set_severity(&mut self, name: &str, severity: Severity) -> Result<(), RuleError> {
+    pub fn set(&mut self, name: &str, level: Level, paths: Option<&Arc<Globs>>) -> Result<(), RuleError> {
         self.check_selector(name)?;
-        let named = self.rules.iter_mut().filter(|active| active.named_by(name).is_some());
-        named.for_each(|active| active.severity = severity);
+        for active in &mut self.rules {
+            match active.named_by(name) {
+                None => {}
+                Some(Width::Group) if active.rule.activation == Activation::Off && !active.runs() => {}
+                Some(_) => match paths {
+                    None => active.set(level),
+                    Some(paths) => active.exceptions.push(Exception { paths: paths.clone(), level }),
+                },
+            }
+        }
         Ok(())
     }
 
-    /// Switches the rules with that name on or off.
+    /// Changes a parameter of a rule.
     ///
     /// # Errors
-    /// When the name is not known.
-    pub fn switch(&mut self, name: &str, on: bool) -> Result<(), RuleError> {
-        self.check_selector(name)?;
-        self.rules.iter_mut().filter(|active| active.named_by(name).is_some()).for_each(|active| active.on = on);
+    /// When no rule has that name, or the rule has no such number, flag or list to change.
+    pub fn set_param(&mut self, rule: &str, name: &str, value: Param) -> Result<(), RuleError> {
+        let id = self.find(rule)?.rule.id.clone();
+        let at = self.rules.iter().position(|active| active.rule.id == id).expect("just found");
+        let Rule { finds, .. } = self.rules[at].rule.to_mut();
+        let none = Params::default();
+        let known = match finds {
+            Finds::Check { params, .. } => &*params,
+            Finds::Match { .. } => &none,
+        };
+        // A text says which of its faults a check reports: the rule would be another one.
+        let open = |value: &Param| !matches!(value, Param::Text(_));
+        let names: Vec<&str> = known.iter().filter(|(_, value)| open(value)).map(|(name, _)| name).collect();
+        if !names.contains(&name) {
+            let hint = match names.as_slice() {
+                [] => "; it has none".to_owned(),
+                _ => suggest::did_you_mean(name, names.iter().copied()),
+            };
+            return Err(RuleError::Param(format!("`{id}` has no parameter `{name}`{hint}")));
+        }
+        if known.get(name).map(std::mem::discriminant) != Some(std::mem::discriminant(&value)) {
+            let like = format!("`{name}` of `{id}` must be of the kind that its page gives it");
+            return Err(RuleError::Param(like));
+        }
+        let changed = Params::new(
+            known
+                .iter()
+                .map(|(key, old)| (key.to_owned().into(), if key == name { value.clone() } else { old.clone() }))
+                .collect(),
+        );
+        if let Finds::Check { name: check, params } = finds {
+            if let Some(wrong) = checks::wrong_params(check, &changed) {
+                return Err(RuleError::Param(format!("`{id}`: {wrong}")));
+            }
+            *params = changed;
+        }
         Ok(())
     }
 
@@ -196,7 +273,30 @@ enum Width {
 
 impl Active {
     fn new(rule: Cow<'static, Rule>) -> Self {
-        Self { severity: rule.severity, on: rule.activation != Activation::Off, rule }
+        Self { severity: rule.severity, on: rule.activation != Activation::Off, rule, exceptions: Vec::new() }
+    }
+
+    /// Whether it runs on any file.
+    pub fn runs(&self) -> bool {
+        self.on || self.exceptions.iter().any(|exception| exception.level != Level::Off)
+    }
+
+    /// Its severity in a file; `None` where it does not run.
+    pub fn severity_at(&self, path: &Path) -> Option<Severity> {
+        let own = self.on.then_some(self.severity);
+        let exception = self.exceptions.iter().rev().find(|exception| exception.paths.matches(path));
+        exception.map_or(own, |exception| match exception.level {
+            Level::Off => None,
+            Level::On => Some(self.severity),
+            Level::At(severity) => Some(severity),
+        })
+    }
+
+    fn set(&mut self, level: Level) {
+        self.on = level != Level::Off;
+        if let Level::At(severity) = level {
+            self.severity = severity;
+        }
     }
 
     fn is_called(&self, name: &str) -> bool {

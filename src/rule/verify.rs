@@ -13,7 +13,7 @@ use crate::model::load::Loader;
 use crate::rule::definition::{Activation, Rule};
 use crate::rule::example::{Example, ExampleFile, Fixed, Verdict};
 use crate::rule::file::Page;
-use crate::rule::set::RuleSet;
+use crate::rule::set::{Level, RuleSet};
 use crate::syntax::caddy::Env;
 use crate::target::{Target, Versions};
 use crate::version::{Holds, Server};
@@ -150,7 +150,7 @@ impl OneRule {
     fn new(rule: &Rule, example: &Example) -> Result<Self, String> {
         let mut rules = RuleSet::empty();
         rules.add(rule.clone(), "").map_err(|e| e.to_string())?;
-        rules.switch(&rule.id, true).map_err(|e| e.to_string())?;
+        rules.set(&rule.id, Level::On, None).map_err(|e| e.to_string())?;
         let mut target = Target::assumed();
         if let Some(text) = &example.target {
             target.set(example.server, Versions::parse(example.server, text).map_err(|e| e.to_string())?);

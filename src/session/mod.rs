@@ -2,26 +2,24 @@
 
 mod absent;
 mod outcome;
+pub mod policy;
 mod scope;
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::checks::Settings;
 use crate::files::{Files, reason};
-use crate::finding::Severity;
 use crate::fix::Safety;
 use crate::lint;
 use crate::lint::rounds::{self, Checked, Linter, Reviewer};
 use crate::model::Model;
-use crate::model::include::PathMap;
 use crate::model::load::Loader;
-use crate::rule::set::RuleSet;
-use crate::syntax::caddy::Env;
-use crate::target::{Target, Versions};
+use crate::target::Versions;
 use crate::version::Server;
+use policy::{Policies, Policy, PolicyError};
 use scope::Scope;
 
 pub use outcome::{Assumed, Config, Counts, Found, Gap, Outcome, Unread};
@@ -33,20 +31,8 @@ pub struct Request {
     pub paths: Vec<PathBuf>,
     /// The language of the named files, where names and content do not settle it.
     pub lang: Option<Server>,
-    /// Whether to judge also files of folders that no main file includes.
-    pub all: bool,
-    /// Where folders of the server lie here.
-    pub maps: PathMap,
-    /// What is known of the environment that Caddy will run in.
-    pub env: Env,
-    /// The versions that will read the configurations.
-    pub target: Target,
-    /// The rules.
-    pub rules: RuleSet,
-    /// What else the user stated.
-    pub settings: Settings,
-    /// Findings below are left out.
-    pub least: Severity,
+    /// What holds for them.
+    pub policies: Arc<dyn Policies>,
     /// The riskiest fixes to apply; `None` applies none.
     pub fixes: Option<Safety>,
 }
@@ -68,6 +54,9 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The user's settings are wrong.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     /// A named file is a template.
     #[error("`{}` is a template: what it becomes is not known", .0.display())]
     Template(PathBuf),
@@ -96,12 +85,13 @@ pub enum Error {
 const MOST_SEEN: usize = 5;
 
 impl Error {
-    /// What to do.
+    /// What to do; empty where that cannot be said.
     pub fn help(&self) -> String {
         match self {
             Self::Missing(_) => "name a file, such as nginx.conf, or a folder that holds one".to_owned(),
             Self::NotRegular(_) => "name a file or a folder".to_owned(),
             Self::Unreadable { .. } => "run proxylint as a user who may read it".to_owned(),
+            Self::Policy(error) => error.help.clone().unwrap_or_default(),
             Self::Template(_) => "check the file that is made from it".to_owned(),
             Self::Unsupported { .. } => "leave it out, or name another file".to_owned(),
             Self::Foreign(_) => "if it is one, say so with --lang nginx or --lang caddy".to_owned(),
@@ -129,11 +119,10 @@ impl Error {
 /// When a path cannot be checked. What is wrong with a configuration is in the outcome.
 pub fn run(files: &dyn Files, request: &Request, reviewer: Option<&mut dyn Reviewer>) -> Result<Outcome, Vec<Error>> {
     let Scope { configs, mut unread, not_included, .. } = Scope::new(files, request)?;
-    unread.extend(configs.iter().flat_map(|it| absent::unseen(files, &request.maps, &it.model)));
-    let (loaders, models): (Vec<Loader>, Vec<Model>) =
-        configs.into_iter().map(|scope::Config { loader, model, .. }| (loader, model)).unzip();
-    let mut session = Session { request, loaders };
-    let checked: Vec<Checked> = models.into_par_iter().map(|model| session.first(model)).collect();
+    unread.extend(configs.iter().flat_map(|it| absent::unseen(files, &it.policy.maps, &it.model)));
+    let (mut session, models) = Session::new(configs);
+    let checked: Vec<Checked> =
+        models.into_par_iter().enumerate().map(|(number, model)| session.first(number, model)).collect();
     let directives = checked.iter().map(|it| it.model.len()).sum();
     let complete = unread.iter().all(|it| it.gap != Gap::Failed);
     let complete = complete && checked.iter().all(|it| it.model.not_read().is_empty());
@@ -144,7 +133,7 @@ pub fn run(files: &dyn Files, request: &Request, reviewer: Option<&mut dyn Revie
         (None, _) => rounds::judge(&mut session, files, checked),
     };
     let done = done.map_err(|error| vec![error])?;
-    let mut outcome = Outcome::new(done, |number| session.loaders[number].paths());
+    let mut outcome = Outcome::new(done, |number| session.loaders[number].paths(), |number| &session.policies[number]);
     outcome.directives = directives;
     for (config, before) in outcome.configs.iter_mut().zip(before) {
         config.before = before;
@@ -153,38 +142,56 @@ pub fn run(files: &dyn Files, request: &Request, reviewer: Option<&mut dyn Revie
     Ok(outcome)
 }
 
-/// Reads and checks the configurations of a run.
-struct Session<'a> {
-    request: &'a Request,
-    /// By the number of the configuration.
+/// Reads and checks the configurations of a run. Lists are by the number of the configuration.
+struct Session {
     loaders: Vec<Loader>,
+    policies: Vec<Arc<Policy>>,
+    /// The numbers by the path of the main file, as it was opened.
+    numbers: HashMap<PathBuf, usize>,
 }
 
-impl Session<'_> {
-    fn first(&self, model: Model) -> Checked {
-        let versions = self.request.target.of(&model);
-        self.findings(model, versions)
+impl Session {
+    fn new(configs: Vec<scope::Config>) -> (Self, Vec<Model>) {
+        let mut session = Self { loaders: Vec::new(), policies: Vec::new(), numbers: HashMap::new() };
+        let mut models = Vec::new();
+        for scope::Config { loader, model, policy, .. } in configs {
+            session.numbers.insert(main(&model).to_owned(), models.len());
+            session.loaders.push(loader);
+            session.policies.push(policy);
+            models.push(model);
+        }
+        (session, models)
     }
 
-    fn findings(&self, model: Model, versions: Versions) -> Checked {
-        let Request { rules, settings, least, .. } = self.request;
+    fn first(&self, number: usize, model: Model) -> Checked {
+        let versions = self.policies[number].target.of(&model);
+        self.findings(number, model, versions)
+    }
+
+    fn findings(&self, number: usize, model: Model, versions: Versions) -> Checked {
+        let Policy { rules, settings, least, .. } = &*self.policies[number];
         let mut findings = lint::run(&model, rules, &versions, settings);
         findings.retain(|finding| finding.severity >= *least);
         Checked { model: model.into(), target: versions.set, stated: versions.stated.is_some(), findings }
     }
 }
 
-impl Linter for Session<'_> {
+fn main(model: &Model) -> &Path {
+    model.sources().get(model.main()).path()
+}
+
+impl Linter for Session {
     type Error = Error;
 
     fn load(&mut self, number: usize, before: &Checked, files: &dyn Files) -> Result<Model, Error> {
-        let main = before.model.sources().get(before.model.main()).path();
+        let main = main(&before.model);
         let unreadable = |error| Error::Unreadable { path: main.to_owned(), reason: reason(&error) };
         self.loaders[number].load(files).map_err(unreadable)
     }
 
     fn check(&mut self, before: &Checked, model: Model) -> Checked {
-        let versions = self.request.target.get(before.model.server()).clone();
-        self.findings(model, Versions { set: before.target.clone(), ..versions })
+        let number = self.numbers[main(&before.model)];
+        let versions = self.policies[number].target.get(before.model.server()).clone();
+        self.findings(number, model, Versions { set: before.target.clone(), ..versions })
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::policy::Policy;
 use crate::finding::{Finding, Severity};
 use crate::fix::{Fix, Safety};
 use crate::lint::rounds::{self, Applied, Changed, Checked, Reason};
@@ -32,6 +33,8 @@ pub struct Outcome {
     pub changed: Vec<Changed>,
     /// The fixes that make it so.
     pub applied: Vec<Applied>,
+    /// Whether a finding is as bad as the settings allow none to be.
+    pub fails: bool,
     /// Whether a fix went wrong by a fault of this program.
     pub bug: bool,
 }
@@ -45,6 +48,8 @@ pub struct Config {
     pub after: Arc<Model>,
     /// The versions that will read it.
     pub target: VersionSet,
+    /// What holds for it.
+    pub policy: Arc<Policy>,
 }
 
 impl Config {
@@ -103,6 +108,8 @@ pub enum Gap {
     Template,
     /// It is in a form that is not read.
     Other,
+    /// The settings leave it out.
+    Excluded,
     /// It is neither server's.
     Foreign,
 }
@@ -125,7 +132,11 @@ pub struct Counts {
 impl Outcome {
     /// What the rounds came to. `paths` are the canonical ones of the files of a configuration, by
     /// their ids.
-    pub(super) fn new(done: rounds::Outcome, paths: impl Fn(usize) -> Vec<PathBuf>) -> Self {
+    pub(super) fn new<'a>(
+        done: rounds::Outcome,
+        paths: impl Fn(usize) -> Vec<PathBuf>,
+        policy: impl Fn(usize) -> &'a Arc<Policy>,
+    ) -> Self {
         let mut outcome = Self { bug: done.bug(), ..Self::default() };
         let mut held: HashMap<(usize, usize), BTreeMap<usize, Reason>> = HashMap::new();
         for it in &done.held {
@@ -136,7 +147,9 @@ impl Outcome {
             let paths = paths(number);
             outcome.add_files(it, &paths);
             let after = it.model.clone();
-            outcome.configs.push(Config { before: after.clone(), after, target: it.target.clone() });
+            let policy = policy(number).clone();
+            let fail_on = policy.fail_on;
+            outcome.configs.push(Config { before: after.clone(), after, target: it.target.clone(), policy });
             let sources = Arc::new(it.model.sources().clone());
             for (index, finding) in it.findings.iter().enumerate() {
                 let Span { file, start, end } = finding.span;
@@ -144,6 +157,7 @@ impl Outcome {
                 if !seen.insert((finding.rule.clone(), paths[file.0 as usize].clone(), start, end)) {
                     continue;
                 }
+                outcome.fails |= finding.severity >= fail_on;
                 let held_back = held.remove(&(number, index)).unwrap_or_default();
                 let (finding, server) = (finding.clone(), it.model.server());
                 outcome.findings.push(Found { finding, server, sources: sources.clone(), held_back });
@@ -202,11 +216,6 @@ impl Outcome {
     /// Whether all was read that should have been.
     pub fn is_complete(&self) -> bool {
         self.unread.iter().all(|it| it.gap != Gap::Failed)
-    }
-
-    /// Whether a finding is at least that bad.
-    pub fn reaches(&self, level: Severity) -> bool {
-        self.findings.iter().any(|found| found.finding.severity >= level)
     }
 }
 

@@ -3,9 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::policy::Policy;
 use super::{Error, Gap, Request, Unread};
 use crate::catalog::nginx::Context;
 use crate::discover::{self, Name, Reach, What};
@@ -19,6 +21,7 @@ use crate::version::Server;
 pub(super) struct Config {
     pub(super) loader: Loader,
     pub(super) model: Model,
+    pub(super) policy: Arc<Policy>,
     /// Canonical paths of its files, the main file first.
     paths: Vec<PathBuf>,
 }
@@ -65,7 +68,8 @@ impl Scope {
     fn load(&mut self, files: &dyn Files, request: &Request, mains: Vec<Main>) -> Result<(), Error> {
         let load = |main: Main| {
             let path = main.path.clone();
-            load(files, request, main).map_err(|error| Error::Unreadable { path, reason: reason(&error) })
+            let policy = request.policies.of(&path)?;
+            load(files, policy, main).map_err(|error| Error::Unreadable { path, reason: reason(&error) })
         };
         for config in mains.into_par_iter().map(load).collect::<Result<Vec<_>, _>>()? {
             if !self.mains.insert(config.paths[0].clone()) {
@@ -91,19 +95,20 @@ impl Scope {
     /// Reads the main files of a folder, then parts that belong to none.
     fn enter(&mut self, files: &dyn Files, request: &Request, folder: &Path) -> Result<(), Error> {
         let (before, listed) = (self.configs.len(), self.not_included.len());
-        let candidates = self.candidates(files, folder);
+        let all = request.policies.of(folder)?.all;
+        let candidates = self.candidates(files, request, folder)?;
         let (sure, maybe): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|it| it.name == Name::NginxMain);
-        let (mains, mut parts) = self.sort(files, request, sure);
+        let (mains, mut parts) = self.sort(files, all, sure);
         self.load(files, request, mains)?;
-        let (mains, more) = self.sort(files, request, maybe);
+        let (mains, more) = self.sort(files, all, maybe);
         self.load(files, request, mains)?;
         parts.extend(more);
         let claimed: HashSet<&Path> = self.configs.iter().filter_map(Config::claims).collect();
         let claimed = |it: &Candidate| it.canonical.ancestors().skip(1).any(|folder| claimed.contains(folder));
         parts.retain(|it| !self.is_read(&it.canonical));
-        let (judged, left): (Vec<_>, Vec<_>) = parts.into_iter().partition(|it| {
-            request.all || it.name == Name::NginxMain || !(discover::is_spare(&it.path) || claimed(it))
-        });
+        let (judged, left): (Vec<_>, Vec<_>) = parts
+            .into_iter()
+            .partition(|it| all || it.name == Name::NginxMain || !(discover::is_spare(&it.path) || claimed(it)));
         let part = |it: Candidate| Main { path: it.path, server: Server::Nginx };
         self.load(files, request, judged.into_iter().map(part).collect())?;
         self.not_included.extend(left.into_iter().map(|it| it.path));
@@ -118,14 +123,21 @@ impl Scope {
     }
 
     /// The files below a folder whose names make them worth a look.
-    fn candidates(&mut self, files: &dyn Files, folder: &Path) -> Vec<Candidate> {
+    fn candidates(&mut self, files: &dyn Files, request: &Request, folder: &Path) -> Result<Vec<Candidate>, Error> {
         let walk = files.walk(folder);
         for (path, error) in &walk.closed {
+            if request.policies.excludes(path)? {
+                continue;
+            }
             self.skip(path.clone(), Gap::Failed, reason(error));
         }
         let root = files.canonical(folder).unwrap_or_else(|_| folder.to_owned());
         let mut found = Vec::new();
         for (path, kind, name) in discover::candidates(walk) {
+            if request.policies.excludes(&path)? {
+                self.skip(path, Gap::Excluded, EXCLUDED.to_owned());
+                continue;
+            }
             let canonical = match path.strip_prefix(folder) {
                 Ok(below) if !files.is_link(&path) => root.join(below),
                 _ => files.canonical(&path).unwrap_or_else(|_| path.clone()),
@@ -136,23 +148,18 @@ impl Scope {
                 Kind::File | Kind::Folder | Kind::Unknown => found.push(Candidate { path, canonical, name }),
             }
         }
-        found
+        Ok(found)
     }
 
     /// Looks into candidates that were not read yet: main files, and parts.
-    fn sort(
-        &mut self,
-        files: &dyn Files,
-        request: &Request,
-        candidates: Vec<Candidate>,
-    ) -> (Vec<Main>, Vec<Candidate>) {
+    fn sort(&mut self, files: &dyn Files, all: bool, candidates: Vec<Candidate>) -> (Vec<Main>, Vec<Candidate>) {
         let look = |it: Candidate| (discover::recognise(files, &it.path, Reach::Found), it);
         let open = candidates.into_par_iter().filter(|it| !self.is_read(&it.canonical));
         let looked: Vec<(io::Result<What>, Candidate)> = open.map(look).collect();
         let (mut mains, mut parts) = (Vec::new(), Vec::new());
         for (what, it) in looked {
             match what {
-                Ok(What::Main(server)) if request.all || !discover::is_spare(&it.path) => {
+                Ok(What::Main(server)) if all || !discover::is_spare(&it.path) => {
                     mains.push(Main { path: it.path, server });
                 }
                 Ok(What::Main(Server::Caddy) | What::Part(Server::Caddy)) => self.not_included.push(it.path),
@@ -178,6 +185,7 @@ impl Scope {
     }
 }
 
+const EXCLUDED: &str = "excluded by the settings";
 const NOT_REGULAR: &str = "not a regular file";
 const TEMPLATE: &str = "a template: what it becomes is not known";
 const FOREIGN: &str = "neither nginx's configuration nor a Caddyfile";
@@ -195,15 +203,15 @@ impl Config {
     }
 }
 
-fn load(files: &dyn Files, request: &Request, main: Main) -> io::Result<Config> {
-    let maps = request.maps.clone();
+fn load(files: &dyn Files, policy: Arc<Policy>, main: Main) -> io::Result<Config> {
+    let maps = policy.maps.clone();
     let mut loader = match main.server {
         Server::Nginx => Loader::nginx(main.path, Root::Implied, maps),
-        Server::Caddy => Loader::caddy(main.path, request.env.clone(), maps, request.target.caddy.set.clone()),
+        Server::Caddy => Loader::caddy(main.path, policy.env.clone(), maps, policy.target.caddy.set.clone()),
     };
     let model = loader.load(files)?;
     let paths = loader.paths();
-    Ok(Config { loader, model, paths })
+    Ok(Config { loader, model, policy, paths })
 }
 
 /// The files that are named, and the folders.

@@ -77,6 +77,17 @@ impl Env {
         Ok(())
     }
 
+    /// Sets what another one has; its values win.
+    pub fn extend(&mut self, other: &Self) {
+        self.vars.extend(other.vars.iter().map(|(name, value)| (name.clone(), value.clone())));
+        self.complete |= other.complete;
+    }
+
+    /// The variables that are set, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.vars.iter().map(|(name, value)| (name.as_slice(), value.as_slice()))
+    }
+
     fn get(&self, name: &[u8]) -> Option<&[u8]> {
         self.vars.get(name).map(Vec::as_slice)
     }
