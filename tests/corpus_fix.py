@@ -5,7 +5,8 @@ Takes every nginx configuration of ../shared/corpus that its INDEX.tsv calls `ok
 included by a main file made for them), and lays it out under /etc/nginx of a chroot. Certificates, users, hosts, folders
 and included files that the server misses are made until `nginx -t` accepts it; one that is not accepted then is left out
 and counted. Then `proxylint check --fix --unsafe-fixes` runs inside the chroot, and the server must accept the result
-without a warning that was not there before: nginx 1.22.1 what was fixed with `--nginx 1.22`, 1.31.3 with `--nginx 1.31`.
+without a warning that was not there before: nginx 1.22.1 what was fixed with `--nginx 1.22`, 1.28.3 with 1.28, 1.31.3 with
+1.31, and the first and the last what was fixed with no version named.
 """
 
 import argparse
@@ -26,7 +27,12 @@ from backend import Dns  # noqa: E402
 
 CORPUS = rig.ROOT.parent / "shared/corpus"
 JAIL = Path("/run/jail")
-TARGETS = {"1.22.1": "verdict_a", "1.31.3": "verdict_b"}
+
+# (the server that judges, the version named to proxylint): a stated branch, and none for all of them.
+RUNS = [("1.22.1", "1.22"), ("1.28.3", "1.28"), ("1.31.3", "1.31"), ("1.22.1", None), ("1.31.3", None)]
+# The columns of INDEX.tsv that say whether a server accepted a configuration elsewhere.
+VERDICTS = {"1.22.1": ["verdict_a"], "1.28.3": ["verdict_a", "verdict_b"], "1.31.3": ["verdict_b"]}
+
 REPAIRS = 60
 
 WRAPPERS = {
@@ -218,36 +224,40 @@ def accept(version, kind):
 
 def warnings(words):
     """The warnings, without their places, which move."""
-    return {re.sub(r" in \S+:\d+$", "", line.split("[warn]", 1)[1].split(":", 1)[1].strip())
-            for line in words.splitlines() if "[warn]" in line}
+    return {re.sub(r" in \S+:\d+$", "", text) for text in re.findall(r"\[warn\] (?:\d+#\d+: )?(.*)", words)}
 
 
-def check(path, kind, version):
+def check(path, kind, version, target):
     """What happened to one configuration, as a key of OUTCOMES, and what the server said."""
     lay(path, kind)
     accepted, before = accept(version, kind)
     if not accepted:
         return ("needs a module" if "unknown directive" in before else "not accepted"), before
-    original = rig.contents(JAIL / "etc")
-    short = version.rsplit(".", 1)[0]
-    command = ["/usr-proxylint", "check", "--fix", "--unsafe-fixes", "--nginx", short, "/etc/nginx/nginx.conf"]
+    original = configuration()
+    stated = ["--nginx", target] if target else []
+    command = ["/usr-proxylint", "check", "--fix", "--unsafe-fixes", *stated, "/etc/nginx/nginx.conf"]
     status, output = inside(*command)
     if status not in (0, 1):
         return "BROKEN", f"proxylint ended with status {status}:\n{output[-2000:]}"
-    fixed = rig.contents(JAIL / "etc")
+    fixed = configuration()
     accepted, after = nginx_test(version)
     if not accepted:
         return "BROKEN", f"nginx {version} accepted it before and now says:\n{after}\n{rig.unified(original, fixed)}"
     if new := warnings(after) - warnings(before):
         return "BROKEN", f"nginx {version} warns where it did not: {new}\n{rig.unified(original, fixed)}"
     inside(*command)
-    if rig.contents(JAIL / "etc") != fixed:
-        return "BROKEN", f"a second run changed it again:\n{rig.unified(fixed, rig.contents(JAIL / 'etc'))}"
+    if configuration() != fixed:
+        return "BROKEN", f"a second run changed it again:\n{rig.unified(fixed, configuration())}"
     return ("fixed" if fixed != original else "left alone"), ""
 
 
 # What a run counts. `needs a module`: the server that accepted it elsewhere had modules of others built in.
 OUTCOMES = ["needs a module", "not accepted", "left alone", "fixed", "BROKEN"]
+
+
+def configuration():
+    """The files of the configuration, without what the server logged."""
+    return {name: text for name, text in rig.contents(JAIL / "etc").items() if not name.endswith(".log")}
 
 
 def candidates(paths):
@@ -273,15 +283,16 @@ def main(options):
                        check=True, capture_output=True)
         build_jail(certificates)
     broken = 0
-    for version, column in TARGETS.items():
-        rows = [row for row in candidates(options.paths) if row[column] == "ok"][::options.every]
+    for version, target in RUNS:
+        accepted = [row for row in candidates(options.paths) if "ok" in (row[column] for column in VERDICTS[version])]
+        rows = accepted[::options.every]
         counts = Counter()
         for row in rows:
-            outcome, words = check(row["path"], row["kind"], version)
+            outcome, words = check(row["path"], row["kind"], version, target)
             counts[outcome] += 1
             if outcome == "BROKEN" or options.verbose and outcome not in ("fixed", "left alone"):
                 print(f"{outcome} {row['path']}: {words}")
-        print(f"nginx {version}, {len(rows)} configurations that it accepts: "
+        print(f"nginx {version}, fixed for {target or 'any version'}, {len(rows)} configurations: "
               + ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
         broken += counts["BROKEN"]
         if counts["not accepted"] * 20 > len(rows):
@@ -299,6 +310,6 @@ if __name__ == "__main__":
     if not CORPUS.exists():
         rig.unavailable(f"there is no corpus beside this project: {CORPUS}", rig.SKIPPED)
     rig.isolate()
-    for version in TARGETS:
+    for version in VERDICTS:
         rig.server("nginx", version)
     sys.exit(main(options))

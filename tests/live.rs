@@ -89,10 +89,10 @@ shapes! {
     snippets socket two_servers upstreams variables websocket
 }
 
-/// A sample; the script without `--every` takes all of them, in about a minute.
+/// A sample; the script without `--every` takes all of them, in a few minutes.
 #[test]
 fn nginx_accepts_public_configurations_after_the_fix() {
-    live("../corpus_fix.py", &["--every", "5"]);
+    live("../corpus_fix.py", &["--every", "8"]);
 }
 
 #[test]
