@@ -9,7 +9,7 @@ pub mod rounds;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::checks::{self, Cx, Report, Run, Settings, Shared};
 use crate::finding::{Finding, Label};

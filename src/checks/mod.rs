@@ -5,9 +5,9 @@ pub mod caddy;
 pub mod nginx;
 pub mod problems;
 
+use foldhash::HashMap;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::catalog::distros::Distribution;

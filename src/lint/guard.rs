@@ -12,7 +12,8 @@ mod pairs;
 mod tests;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
@@ -83,7 +84,7 @@ pub fn effects(before: &Model, after: &Model, target: &VersionSet) -> Vec<Differ
 
 /// What the lines of each author name.
 fn declared(pairs: &[Pair<'_>], owners: &[Vec<Owners>], authors: usize) -> Vec<HashSet<Key>> {
-    let mut declared = vec![HashSet::new(); authors];
+    let mut declared = vec![HashSet::default(); authors];
     for (pair, owners) in pairs.iter().zip(owners) {
         for (touch, owners) in pair.touches.iter().zip(owners) {
             if owners.certain && touch.kind != Kind::Order {
@@ -120,6 +121,7 @@ fn differences(pairs: &[Pair<'_>], target: &VersionSet) -> Vec<Changed> {
     }
     let definitions = Definitions::new(pairs);
     let reaching = reaching(pairs);
+    let versions = Versions::new(pairs, target);
     let of = |(index, pair): (usize, &Pair<'_>)| {
         let mut changed = Vec::new();
         structures(index, pair, &mut changed);
@@ -127,7 +129,7 @@ fn differences(pairs: &[Pair<'_>], target: &VersionSet) -> Vec<Changed> {
         if !(causes.is_empty() && definitions.is_empty()) {
             let context = effect::context(pair.before);
             if !context.holds_entries() {
-                let level = Compare { pairs, index, causes, definitions: &definitions, target };
+                let level = Compare { pairs, index, causes, definitions: &definitions, versions: &versions };
                 level.settings(context, &mut changed);
                 level.passes(&mut changed);
             }
@@ -226,7 +228,7 @@ struct Compare<'a, 'm> {
     index: usize,
     causes: &'a [Cause],
     definitions: &'a Definitions,
-    target: &'a VersionSet,
+    versions: &'a Versions<'a>,
 }
 
 impl<'m> Compare<'_, 'm> {
@@ -247,9 +249,8 @@ impl<'m> Compare<'_, 'm> {
         for name in names {
             let by = |cause: &&Cause| *self.touch(**cause).key.name == *name;
             let causes: Vec<_> = self.causes.iter().filter(by).copied().collect();
-            let versions = versions(self.target, &[name]);
             self.compare(
-                &versions,
+                self.versions.of(name),
                 |level, version| effect::setting(level, name, version),
                 |_| causes.clone(),
                 changed,
@@ -282,7 +283,7 @@ impl<'m> Compare<'_, 'm> {
             let decides = |cause: &&Cause| decides(&self.touch(**cause).key.name, &key.name);
             lines.iter().filter(decides).chain(&defined).copied().collect()
         };
-        self.compare(&versions(self.target, &[]), effect::proxied, causes, changed);
+        self.compare(&self.versions.plain, effect::proxied, causes, changed);
     }
 
     fn compare(
@@ -320,17 +321,34 @@ fn decides(name: &[u8], key: &[u8]) -> bool {
 }
 
 /// One version of the target for each way in which its versions understand the directives: where
-/// neither the defaults of connections to a backend nor those of the named directives differ, one
-/// stands for all.
-fn versions(target: &VersionSet, names: &[&[u8]]) -> Vec<Version> {
-    let mut seen = HashSet::new();
-    let ways = |version: Version| {
-        let row = keepalive(version).map(|row| (row.http_version, row.connection, row.implicit));
-        let default = |name: &&[u8]| default_value(name, Context::Location, version);
-        (row, names.iter().map(default).collect::<Vec<_>>())
-    };
+/// neither the defaults of connections to a backend nor those of a directive differ, one stands for
+/// all.
+struct Versions<'a> {
+    /// For what depends on no directive's default.
+    plain: Vec<Version>,
+    /// By the name of a touched directive.
+    named: HashMap<&'a [u8], Vec<Version>>,
+}
+
+impl<'a> Versions<'a> {
+    fn new(pairs: &'a [Pair<'_>], target: &VersionSet) -> Self {
+        let touches = pairs.iter().flat_map(|pair| &pair.touches).filter(|touch| touch.kind == Kind::Setting);
+        let names: BTreeSet<&[u8]> = touches.map(|touch| &*touch.key.name).collect();
+        let named = names.into_iter().map(|name| (name, ways(target, |v| default_value(name, Context::Location, v))));
+        Self { plain: ways(target, |_| ()), named: named.collect() }
+    }
+
+    fn of(&self, name: &[u8]) -> &[Version] {
+        self.named.get(name).unwrap_or(&self.plain)
+    }
+}
+
+/// The first version of each way in which the target's versions keep connections and `differ` otherwise.
+fn ways<T: Eq + std::hash::Hash>(target: &VersionSet, differ: impl Fn(Version) -> T) -> Vec<Version> {
+    let mut seen = HashSet::default();
+    let kept = |version| keepalive(version).map(|row| (row.http_version, row.connection, row.implicit));
     let mut versions: Vec<Version> =
-        target.members(Server::Nginx).filter(|&version| seen.insert(ways(version))).collect();
+        target.members(Server::Nginx).filter(|&version| seen.insert((kept(version), differ(version)))).collect();
     if versions.is_empty() {
         versions.push(target.ranges().first().map_or(Server::Nginx.assumed_floor(), |range| range.start));
     }

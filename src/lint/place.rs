@@ -1,7 +1,8 @@
 //! A text that is included in several places is one text: what is said of it is said once, and a
 //! fix of it must be right in all places.
 
-use std::collections::{BTreeMap, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeMap;
 
 use super::node_of;
 use crate::checks::{Report, Shared};
@@ -103,7 +104,7 @@ impl Uses {
             let (file, chain) = (node.head().file.0 as usize, node.chain_id());
             several[file] |= *chains[file].get_or_insert(chain) != chain;
         }
-        let mut uses = HashMap::new();
+        let mut uses = HashMap::default();
         for node in model.nodes().filter(|node| several[node.head().file.0 as usize]) {
             *uses.entry(start(node)).or_insert(0) += 1;
         }

@@ -10,7 +10,7 @@ mod state;
 mod tests;
 mod texts;
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! Files are read and parsed in parallel, a generation of includes at a time; the model is put
 //! together in order afterwards, so its content does not depend on timing.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -486,7 +486,7 @@ struct Frame {
 
 impl<'a> Splicer<'a> {
     fn new() -> Self {
-        static NONE: std::sync::LazyLock<HashMap<FileId, Resolved>> = std::sync::LazyLock::new(HashMap::new);
+        static NONE: std::sync::LazyLock<HashMap<FileId, Resolved>> = std::sync::LazyLock::new(HashMap::default);
         Splicer {
             trees: &[],
             includes: &NONE,

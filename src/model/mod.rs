@@ -8,7 +8,7 @@ pub mod layout;
 pub mod load;
 pub mod nginx;
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -213,7 +213,7 @@ impl Model {
 
     /// The files that are included more than once: an edit there is an edit in several places.
     pub fn repeated_files(&self) -> HashSet<FileId> {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let first_of_file = |entry: &&Entry| entry.node == 0;
         self.entries
             .iter()

@@ -1,7 +1,7 @@
 //! One JSON document, version 1: the fields that `docs/json.md` describes.
 
+use foldhash::HashMap;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -87,7 +87,7 @@ struct Findings<'a>(&'a [Found], Look<'a>);
 
 impl Serialize for Findings<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut seen = HashMap::new();
+        let mut seen = HashMap::default();
         serializer.collect_seq(self.0.iter().map(|found| finding(found, self.1, &mut seen)))
     }
 }

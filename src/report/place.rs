@@ -1,6 +1,6 @@
 //! Places as reports name them.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::hash::Hasher;
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! What a run says, in no format.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -138,11 +139,11 @@ impl Outcome {
         policy: impl Fn(usize) -> &'a Arc<Policy>,
     ) -> Self {
         let mut outcome = Self { bug: done.bug(), ..Self::default() };
-        let mut held: HashMap<(usize, usize), BTreeMap<usize, Reason>> = HashMap::new();
+        let mut held: HashMap<(usize, usize), BTreeMap<usize, Reason>> = HashMap::default();
         for it in &done.held {
             held.entry((it.model, it.finding)).or_default().insert(it.fix, it.reason.clone());
         }
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         for (number, it) in done.checked.iter().enumerate() {
             let paths = paths(number);
             outcome.add_files(it, &paths);

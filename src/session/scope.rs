@@ -1,6 +1,6 @@
 //! Which configurations a run is about: what the paths name, and what the folders hold.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

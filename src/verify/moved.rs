@@ -1,6 +1,7 @@
 //! The texts of a scratch copy: includes lead into it, and what a test run writes goes there.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use foldhash::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::Mirror;
@@ -33,7 +34,7 @@ const WRITTEN: [&str; 13] = [
 
 /// The text of every file in the copy, by its id.
 pub(super) fn texts(model: &Model, mirror: &Mirror<'_>, maps: &PathMap) -> BTreeMap<u32, Vec<u8>> {
-    let mut moved = Moved { mirror, maps, patch: Patch::new(), seen: BTreeSet::new(), places: HashMap::new() };
+    let mut moved = Moved { mirror, maps, patch: Patch::new(), seen: BTreeSet::new(), places: HashMap::default() };
     for node in model.nodes() {
         match model.server() {
             Server::Nginx => moved.nginx(node),

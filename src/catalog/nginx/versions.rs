@@ -38,6 +38,11 @@ pub fn depends_on_version(name: &[u8], floor: Version) -> bool {
 }
 
 impl Directive {
+    /// Whether versions from `floor` on all know the directive, and agree in what they accept of it.
+    pub fn is_settled_since(&self, floor: Version) -> bool {
+        self.settled <= floor
+    }
+
     /// The versions that take a line as this directive.
     fn accepting_line(&'static self, usage: Usage<'_>) -> VersionSet {
         let mut versions = self.allowed_in(usage.context);

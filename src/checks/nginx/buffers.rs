@@ -1,6 +1,6 @@
 //! Sizes of buffers that contradict each other.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use crate::catalog::nginx::{Context, values};
 use crate::checks::{Check, Cx, Run};
@@ -29,7 +29,7 @@ fn report(cx: &mut Cx<'_>) {
             };
             levels.extend(places.into_iter().filter(|level| !levels.contains(level)).collect::<Vec<_>>());
         }
-        let mut reported = HashSet::new();
+        let mut reported = HashSet::default();
         for level in levels {
             judge(cx, family, &names, level, &mut reported);
         }

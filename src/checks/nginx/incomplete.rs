@@ -2,7 +2,7 @@
 
 use super::name_span;
 use super::scope::Scope;
-use super::servers::{Servers, has_option};
+use super::servers::Servers;
 use crate::catalog::nginx::{Context, Kind, lookup_in};
 use crate::checks::{Check, Cx, Run};
 use crate::model::{Level, Node};
@@ -145,10 +145,10 @@ fn certificates(cx: &mut Cx<'_>) {
     };
     let mut found: Vec<(Node<'_>, Span)> = Vec::new();
     for socket in servers.by_socket.keys() {
-        let Some(line) = servers.on(socket).find(|listen| has_option(model, listen, &["ssl", "quic"])) else {
+        let Some(line) = servers.on(socket).find(|listen| listen.options.tls()) else {
             continue;
         };
-        let Some(default) = servers.default_of(model, socket) else { continue };
+        let Some(default) = servers.default_of(socket) else { continue };
         let mut judged: Vec<usize> = vec![default];
         if rejects(default) {
             judged.extend(servers.on(socket).map(|listen| listen.server));

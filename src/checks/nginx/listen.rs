@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::scope::Scope;
-use super::servers::{Listen, Servers, Socket, has_option};
+use super::servers::{Listen, Servers, Socket};
 use crate::catalog::nginx::Context;
 use crate::checks::{Check, Cx, Run};
 use crate::fix::{Edit, Fix};
@@ -35,8 +35,7 @@ fn conflicts(cx: &mut Cx<'_>) {
     for (socket, indexes) in &servers.by_socket {
         let listens: Vec<&Listen> = indexes.iter().map(|&i| &servers.listens[i]).collect();
         same_server(cx, model, socket, &listens);
-        let marked: Vec<&&Listen> =
-            listens.iter().filter(|l| has_option(model, l, &["default_server", "default"])).collect();
+        let marked: Vec<&&Listen> = listens.iter().filter(|l| l.options.default_server).collect();
         if let [first, later @ ..] = marked.as_slice() {
             for listen in later.iter().filter(|later| later.server != first.server) {
                 second(
@@ -191,7 +190,7 @@ fn without_tls(cx: &mut Cx<'_>) {
         let server = model.node(id);
         let level = server.inside();
         let own: Vec<&Listen> = servers.of_server(i).filter(|listen| listen.line.is_some()).collect();
-        let speaks = own.iter().any(|listen| servers.socket_has(model, &listen.socket, &["ssl", "quic"]));
+        let speaks = own.iter().any(|listen| servers.together(&listen.socket).options.tls());
         let old_switch =
             level.in_effect("ssl").any(|line| line.value(0).is_some_and(|v| v.eq_ignore_ascii_case(b"on")));
         if own.is_empty() || speaks || old_switch || !scope.is_level_closed(level) {
@@ -199,7 +198,7 @@ fn without_tls(cx: &mut Cx<'_>) {
         }
         let certificate = level.own("ssl_certificate").next();
         let port = own.iter().find(|listen| matches!(listen.socket.port, 443 | 8443));
-        let proxied = own.iter().any(|listen| has_option(model, listen, &["proxy_protocol"]));
+        let proxied = own.iter().any(|listen| listen.options.proxy_protocol);
         let Some(listen) = port.or(certificate.and(own.first())) else { continue };
         let certain = certificate.is_some();
         if !certain && (proxied || is_private(&listen.socket)) {
@@ -235,9 +234,7 @@ fn without_tls(cx: &mut Cx<'_>) {
 /// `listen 80 ssl`.
 fn plain_port_with_tls(cx: &mut Cx<'_>, servers: &Servers) {
     let model = cx.model;
-    for listen in
-        servers.listens.iter().filter(|listen| listen.socket.port == 80 && has_option(model, listen, &["ssl"]))
-    {
+    for listen in servers.listens.iter().filter(|listen| listen.socket.port == 80 && listen.options.ssl) {
         if let Some(line) = line(model, listen) {
             let message = "port 80 speaks TLS here: browsers that ask by plain HTTP get 400";
             cx.report(line, line.head(), message);

@@ -1,6 +1,6 @@
 //! Which location nginx takes.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::location::{Kind, Matcher};
 use crate::catalog::nginx::Context;
@@ -27,7 +27,7 @@ fn report(cx: &mut Cx<'_>) {
 
 /// The same path twice on one level: as a beginning (with or without `^~`), or as a whole.
 fn duplicates(cx: &mut Cx<'_>, level: Level<'_>) {
-    let mut first: HashMap<(bool, &[u8]), Node<'_>> = HashMap::new();
+    let mut first: HashMap<(bool, &[u8]), Node<'_>> = HashMap::default();
     for node in level.own("location") {
         let Some(matcher) = Matcher::of(node) else { continue };
         let exact = match matcher.kind {

@@ -1,6 +1,6 @@
 //! Keys of `map` and `geo`.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::text::whole_line;
 use crate::catalog::nginx::Context;
@@ -17,7 +17,7 @@ fn report(cx: &mut Cx<'_>, map: Node<'_>) {
         return;
     }
     let hostnames = map.children().any(|entry| entry.is("hostnames") && entry.args().len() == 0);
-    let mut first: HashMap<Vec<u8>, Node<'_>> = HashMap::new();
+    let mut first: HashMap<Vec<u8>, Node<'_>> = HashMap::default();
     for entry in map.children() {
         let Some(word) = entry.words().next() else { continue };
         if entry.args().len() != 1 || word.is("include") {

@@ -1,6 +1,7 @@
 //! Names that are used and nobody defines, and names that are defined and nobody uses.
 
-use std::collections::{BTreeMap, HashSet};
+use foldhash::HashSet;
+use std::collections::BTreeMap;
 
 use super::scope::Scope;
 use super::{address, pass_target};
@@ -280,15 +281,15 @@ fn unused(cx: &mut Cx<'_>, wanted: impl Fn(Kind) -> bool) {
     if !Scope::of(cx).is_closed() {
         return;
     }
-    let used = words_used(model);
+    let used = cx.shared.get(|| WordsUsed(words_used(model)));
     let zones = zones_used(model);
     // A pass whose target nobody can tell may lead to any upstream.
     let anywhere = model.nginx().passes(model).iter().any(|pass| pass.backends.contains(&Backend::Unknown));
     for definition in definitions(model).into_iter().filter(|definition| wanted(definition.kind)) {
         let is_used = match definition.kind {
             Kind::Cache | Kind::LimitZone => zones.contains(&definition.name) || zones.contains(ANY),
-            Kind::Upstream => anywhere || used.contains(&definition.name),
-            _ => used.contains(&definition.name),
+            Kind::Upstream => anywhere || used.0.contains(&definition.name),
+            _ => used.0.contains(&definition.name),
         };
         if is_used {
             continue;
@@ -340,6 +341,9 @@ fn definitions(model: &Model) -> Vec<Definition<'_>> {
     all
 }
 
+/// What [`words_used`] found, shared by the rules.
+struct WordsUsed(HashSet<Vec<u8>>);
+
 /// Stands for every name: a use whose name is a variable.
 const ANY: &[u8] = b"*";
 
@@ -353,7 +357,7 @@ fn zones_used(model: &Model) -> HashSet<Vec<u8>> {
 /// Every name in the arguments of every line, in small letters, besides the place where it is defined:
 /// `http://app/x` uses `app`, `$a$b` uses `$a` and `$b`, `zone=one` uses `one`.
 fn words_used(model: &Model) -> HashSet<Vec<u8>> {
-    let mut used = HashSet::new();
+    let mut used = HashSet::default();
     for node in model.nodes() {
         let defines = match node.name() {
             b"upstream" | b"log_format" => Some(0),

@@ -33,8 +33,8 @@ fn report(cx: &mut Cx<'_>) {
 
 /// The names of groups: `(?<name>…)`, `(?P<name>…)`, `(?'name'…)`.
 pub(super) fn groups(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    memchr::memmem::find_iter(text, b"(?").filter_map(|at| {
-        let rest = &text[at + 2..];
+    memchr::memchr_iter(b'?', text).filter(|&at| at > 0 && text[at - 1] == b'(').filter_map(|at| {
+        let rest = &text[at + 1..];
         let rest = rest.strip_prefix(b"P").unwrap_or(rest);
         let (_, name) = rest.split_first().filter(|(open, _)| matches!(open, b'<' | b'\''))?;
         let end = name.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();

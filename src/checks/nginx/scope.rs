@@ -3,7 +3,7 @@
 //! A rule that argues from absence ("nobody defines this zone") needs a closed scope: every include in it
 //! was read, no unknown directive and no script stands in it, no generator fills it later.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::grammar::template;
 use crate::catalog::nginx::{Context, Form, lookup};
@@ -34,7 +34,7 @@ impl Scope {
         let whole = model.is_closed() && !templates;
         let broken = model.problems().iter().any(|problem| problem.kind == ProblemKind::Syntax);
         let includes = model.stands_alone() && !templates && !broken;
-        let mut scope = Self { whole, includes, open: HashSet::new(), open_top: templates };
+        let mut scope = Self { whole, includes, open: HashSet::default(), open_top: templates };
         for node in model.nodes() {
             if !opens(node, &known) {
                 continue;

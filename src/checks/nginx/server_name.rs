@@ -1,10 +1,10 @@
 //! Names of servers: taken twice, or never met.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::expressions;
 use super::scope::Scope;
-use super::servers::{Servers, has_option};
+use super::servers::Servers;
 use crate::checks::{Check, Cx, Run};
 use crate::fix::{Edit, Fix};
 use crate::model::{Model, Node, Word};
@@ -30,9 +30,9 @@ fn names<'m>(model: &'m Model, servers: &Servers, server: usize) -> impl Iterato
 fn conflicting(cx: &mut Cx<'_>) {
     let model = cx.model;
     let servers = Servers::of(cx);
-    let mut reported: HashMap<(crate::model::NodeId, u32), ()> = HashMap::new();
+    let mut reported: HashMap<(crate::model::NodeId, u32), ()> = HashMap::default();
     for (socket, indexes) in &servers.by_socket {
-        let mut first: HashMap<Vec<u8>, (usize, Word<'_>)> = HashMap::new();
+        let mut first: HashMap<Vec<u8>, (usize, Word<'_>)> = HashMap::default();
         for &index in indexes {
             let server = servers.listens[index].server;
             for (line, word) in names(model, &servers, server).filter(|(_, word)| !word.value().starts_with(b"~")) {
@@ -146,7 +146,7 @@ fn no_default(cx: &mut Cx<'_>) {
     for (socket, indexes) in &servers.by_socket {
         let listens: Vec<_> = indexes.iter().map(|&i| &servers.listens[i]).collect();
         let several = listens.iter().any(|listen| listen.server != listens[0].server);
-        if !several || listens.iter().any(|listen| has_option(model, listen, &["default_server", "default"])) {
+        if !several || listens.iter().any(|listen| listen.options.default_server) {
             continue;
         }
         let first = listens[0].server;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use foldhash::HashMap;
+
 use super::address::{self, Form};
 use crate::catalog::nginx::Context;
 use crate::checks::Cx;
@@ -40,6 +42,55 @@ pub(crate) struct Listen {
     pub(crate) server: usize,
     /// What it listens on.
     pub(crate) socket: Socket,
+    /// What else the line says.
+    pub(crate) options: Options,
+}
+
+/// What the checks ask of the words behind the address of a `listen`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Options {
+    /// `ssl`.
+    pub(crate) ssl: bool,
+    /// `quic`.
+    pub(crate) quic: bool,
+    /// `http2`.
+    pub(crate) http2: bool,
+    /// `default_server`, or `default` as it was once.
+    pub(crate) default_server: bool,
+    /// `proxy_protocol`.
+    pub(crate) proxy_protocol: bool,
+}
+
+impl Options {
+    fn of(line: Node<'_>) -> Self {
+        let mut options = Self::default();
+        for word in line.args().skip(1) {
+            match word.value() {
+                b"ssl" => options.ssl = true,
+                b"quic" => options.quic = true,
+                b"http2" => options.http2 = true,
+                b"default_server" | b"default" => options.default_server = true,
+                b"proxy_protocol" => options.proxy_protocol = true,
+                _ => {}
+            }
+        }
+        options
+    }
+
+    /// Whether it speaks TLS.
+    pub(crate) fn tls(self) -> bool {
+        self.ssl || self.quic
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            ssl: self.ssl || other.ssl,
+            quic: self.quic || other.quic,
+            http2: self.http2 || other.http2,
+            default_server: self.default_server || other.default_server,
+            proxy_protocol: self.proxy_protocol || other.proxy_protocol,
+        }
+    }
 }
 
 /// The servers of a model. Get them by [`Servers::of`].
@@ -49,8 +100,22 @@ pub(crate) struct Servers {
     pub(crate) all: Vec<NodeId>,
     /// Their `listen` lines, in reading order; those with a port range or a port that cannot be read are left out.
     pub(crate) listens: Vec<Listen>,
+    /// Where the lines of each server begin in `listens`; one more for the end.
+    starts: Vec<usize>,
     /// Indexes of `listens` by socket.
     pub(crate) by_socket: BTreeMap<Socket, Vec<usize>>,
+    on_socket: HashMap<Socket, OnSocket>,
+}
+
+/// What the `listen` lines on one socket say together.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OnSocket {
+    /// What some line says holds for all of them.
+    pub(crate) options: Options,
+    /// Number of lines without `http2`.
+    pub(crate) without_http2: usize,
+    /// Number of lines whose server does not say `ssl on`.
+    pub(crate) without_switch: usize,
 }
 
 impl Servers {
@@ -66,25 +131,36 @@ impl Servers {
         for block in blocks {
             let server = servers.all.len();
             servers.all.push(block.id());
+            servers.starts.push(servers.listens.len());
             let lines = block.inside().own("listen");
+            let on = block.inside().value("ssl").is_some_and(|value| value.eq_ignore_ascii_case(b"on"));
             if lines.len() == 0 {
-                servers.add(Listen {
-                    line: None,
-                    server,
-                    socket: Socket { host: b"*".to_vec(), port: 80, udp: false },
-                });
+                servers.add(
+                    Listen {
+                        line: None,
+                        server,
+                        socket: Socket { host: b"*".to_vec(), port: 80, udp: false },
+                        options: Options::default(),
+                    },
+                    on,
+                );
             }
             for line in lines {
                 if let Some(socket) = socket(line) {
-                    servers.add(Listen { line: Some(line.id()), server, socket });
+                    servers.add(Listen { line: Some(line.id()), server, socket, options: Options::of(line) }, on);
                 }
             }
         }
+        servers.starts.push(servers.listens.len());
         servers
     }
 
-    fn add(&mut self, listen: Listen) {
+    fn add(&mut self, listen: Listen, switched_on: bool) {
         self.by_socket.entry(listen.socket.clone()).or_default().push(self.listens.len());
+        let together = self.on_socket.entry(listen.socket.clone()).or_default();
+        together.options = together.options.or(listen.options);
+        together.without_http2 += usize::from(!listen.options.http2);
+        together.without_switch += usize::from(!switched_on);
         self.listens.push(listen);
     }
 
@@ -94,26 +170,25 @@ impl Servers {
     }
 
     /// The server that answers for names that no other has: the `default_server`, else the first.
-    pub(crate) fn default_of(&self, model: &Model, socket: &Socket) -> Option<usize> {
-        let marked = self.on(socket).find(|listen| has_option(model, listen, &["default_server", "default"]));
+    pub(crate) fn default_of(&self, socket: &Socket) -> Option<usize> {
+        let marked = self.on(socket).find(|listen| listen.options.default_server);
         marked.or_else(|| self.on(socket).next()).map(|listen| listen.server)
     }
 
     /// The listens of one server, in reading order.
     pub(crate) fn of_server(&self, server: usize) -> impl Iterator<Item = &Listen> {
-        self.listens.iter().filter(move |listen| listen.server == server)
+        self.listens[self.starts[server]..self.starts[server + 1]].iter()
     }
 
-    /// Whether some line on a socket has an option: it then holds for all of them.
-    pub(crate) fn socket_has(&self, model: &Model, socket: &Socket, options: &[&str]) -> bool {
-        self.on(socket).any(|listen| has_option(model, listen, options))
+    /// What the lines on a socket say together.
+    pub(crate) fn together(&self, socket: &Socket) -> OnSocket {
+        self.on_socket.get(socket).copied().unwrap_or_default()
     }
-}
 
-/// Whether a line has one of these options.
-pub(crate) fn has_option(model: &Model, listen: &Listen, options: &[&str]) -> bool {
-    let line = listen.line.map(|id| model.node(id));
-    line.is_some_and(|line| line.args().skip(1).any(|word| options.iter().any(|option| word.is(option))))
+    /// The index in `all` of a `server` block.
+    pub(crate) fn index_of(&self, block: NodeId) -> Option<usize> {
+        self.all.binary_search(&block).ok()
+    }
 }
 
 /// What the first argument of `listen` names; `None` for ranges and what nginx refuses.

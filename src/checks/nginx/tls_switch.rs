@@ -1,12 +1,12 @@
 //! `ssl on`, and `http2` as a parameter of `listen`: what became of them.
 
 use super::name_span;
-use super::servers::{Listen, Servers, has_option};
+use super::servers::{Listen, Servers};
 use super::text::{line_after, whole_line};
 use crate::catalog::nginx::Context;
 use crate::checks::{Check, Cx, Run};
 use crate::fix::{Edit, Fix};
-use crate::model::{Model, Node, NodeId, Word};
+use crate::model::{Node, NodeId, Word};
 use crate::version::{Holds, Server, Version, VersionSet};
 
 /// `ssl on;`.
@@ -40,13 +40,12 @@ pub(super) fn switch_fix(cx: &Cx<'_>, line: Node<'_>) -> Option<Fix> {
         Some(on) if on.eq_ignore_ascii_case(b"on") => {}
         _ => return None,
     }
-    let model = cx.model;
     let servers = Servers::of(cx);
     if line.context() != Context::Server {
         return None;
     }
     let server = line.parent()?;
-    let index = servers.all.iter().position(|&id| id == server.id())?;
+    let index = servers.index_of(server.id())?;
     let own: Vec<&Listen> = servers.of_server(index).collect();
     let lines: Vec<Node<'_>> = server.inside().own("listen").collect();
     if lines.is_empty() || lines.len() != own.len() {
@@ -56,11 +55,8 @@ pub(super) fn switch_fix(cx: &Cx<'_>, line: Node<'_>) -> Option<Fix> {
         edits.push(Edit::insert_after(listen.words().last()?.span(), " ssl"));
     }
     let shared = own.iter().any(|listen| {
-        servers.on(&listen.socket).any(|other| {
-            let level = model.node(servers.all[other.server]).inside();
-            let on = level.value("ssl").is_some_and(|value| value.eq_ignore_ascii_case(b"on"));
-            other.server != index && !on && !servers.socket_has(model, &listen.socket, &["ssl"])
-        })
+        let together = servers.together(&listen.socket);
+        together.without_switch > 0 && !together.options.ssl
     });
     let title = "write `ssl` on the `listen` lines";
     Some(match shared {
@@ -76,7 +72,7 @@ fn listen_http2(cx: &mut Cx<'_>) {
         let server = model.node(id);
         let lines: Vec<Node<'_>> = server.inside().own("listen").filter(|line| parameter(*line).is_some()).collect();
         let Some(first) = lines.first() else { continue };
-        let fix = http2_fix(model, &servers, index, server, &lines);
+        let fix = http2_fix(&servers, index, server, &lines);
         let span = parameter(*first).map_or(first.head(), Word::span);
         let message = "`http2` on `listen` is obsolete, and nginx warns at each start; write `http2 on;` in the server";
         let report = cx.report(*first, span, message);
@@ -93,7 +89,7 @@ fn parameter(line: Node<'_>) -> Option<Word<'_>> {
     line.args().skip(1).find(|word| word.is("http2"))
 }
 
-fn http2_fix(model: &Model, servers: &Servers, index: usize, server: Node<'_>, lines: &[Node<'_>]) -> Option<Fix> {
+fn http2_fix(servers: &Servers, index: usize, server: Node<'_>, lines: &[Node<'_>]) -> Option<Fix> {
     let mut edits = Vec::new();
     for line in lines {
         let word = parameter(*line)?;
@@ -110,7 +106,7 @@ fn http2_fix(model: &Model, servers: &Servers, index: usize, server: Node<'_>, l
         edits.push(Edit::insert_after(last.span(), line_after(last, "http2 on;")));
     }
     let title = "write `http2 on;`";
-    let everyone = lines.iter().all(|line| socket_is_all_http2(model, servers, index, line.id()));
+    let everyone = lines.iter().all(|line| socket_is_all_http2(servers, index, line.id()));
     let fix = match everyone {
         true => Fix::safe(title, edits),
         false => Fix::risky(
@@ -123,7 +119,8 @@ fn http2_fix(model: &Model, servers: &Servers, index: usize, server: Node<'_>, l
 }
 
 /// Whether every server on the socket of a line asks for HTTP/2 itself.
-fn socket_is_all_http2(model: &Model, servers: &Servers, index: usize, line: NodeId) -> bool {
-    let Some(listen) = servers.listens.iter().find(|listen| listen.line == Some(line)) else { return false };
-    servers.on(&listen.socket).all(|other| other.server == index || has_option(model, other, &["http2"]))
+fn socket_is_all_http2(servers: &Servers, index: usize, line: NodeId) -> bool {
+    let Some(listen) = servers.of_server(index).find(|listen| listen.line == Some(line)) else { return false };
+    let own = servers.of_server(index).filter(|own| own.socket == listen.socket && !own.options.http2).count();
+    servers.together(&listen.socket).without_http2 == own
 }

@@ -1,6 +1,6 @@
 //! Variables that nobody provides.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::expressions::{holds_variables, names};
 use super::regex;
@@ -20,7 +20,7 @@ fn report(cx: &mut Cx<'_>) {
     for area in [Area::Http, Area::Stream] {
         let mut defined = defined(model, area);
         captured(model, &mut defined);
-        let mut seen: HashSet<Vec<u8>> = HashSet::new();
+        let mut seen: HashSet<Vec<u8>> = HashSet::default();
         for (node, word, written) in uses(model, area) {
             let name = written.to_ascii_lowercase();
             if defined.contains(&name) || !seen.insert(name.clone()) {
@@ -71,7 +71,7 @@ fn near(name: &[u8], defined: &HashSet<Vec<u8>>, area: Area) -> String {
 
 /// Names that directives of the configuration give, in small letters.
 fn defined(model: &Model, area: Area) -> HashSet<Vec<u8>> {
-    let mut defined = HashSet::new();
+    let mut defined = HashSet::default();
     let mut add = |word: Option<Word<'_>>| {
         if let Some(name) = word.and_then(|word| word.value().strip_prefix(b"$")) {
             defined.insert(name.to_ascii_lowercase());

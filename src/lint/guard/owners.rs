@@ -1,6 +1,7 @@
 //! Whose edit a changed line is, and what that edit's finding is about.
 
-use std::collections::{BTreeSet, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::pairs::{Pair, Side, Touch};
@@ -39,7 +40,7 @@ pub(super) struct Owners {
 
 /// The owners of each touch of each pair.
 pub(super) fn assign(pairs: &[Pair<'_>], edits: &[Edited], authors: usize) -> Vec<Vec<Owners>> {
-    let mut by_file: HashMap<FileId, Vec<&Edited>> = HashMap::new();
+    let mut by_file: HashMap<FileId, Vec<&Edited>> = HashMap::default();
     for edit in edits {
         by_file.entry(edit.file).or_default().push(edit);
     }
@@ -109,7 +110,7 @@ impl Home {
 
 impl Homes {
     pub(super) fn new(before: &Model, authors: &[Author]) -> Self {
-        let mut wanted: HashMap<FileId, Vec<(u32, usize)>> = HashMap::new();
+        let mut wanted: HashMap<FileId, Vec<(u32, usize)>> = HashMap::default();
         for (number, author) in authors.iter().enumerate() {
             for place in &author.places {
                 wanted.entry(place.file).or_default().push((place.start, number));

@@ -1,7 +1,7 @@
 //! Two models of one configuration, before and after edits, laid side by side: which levels belong
 //! together, and which lines differ between them.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::model::nginx::effect::{self, Key};
 use crate::model::{Level, Model, Node, Word};
@@ -126,7 +126,7 @@ fn lines(level: Level<'_>, before: &[Node<'_>], after: &[Node<'_>]) -> Vec<Touch
         kind: if entries { entry(node, side) } else { Kind::Setting },
     };
     let mut touches = Vec::new();
-    let mut unmatched: HashMap<Vec<&[u8]>, Vec<Node<'_>>> = HashMap::new();
+    let mut unmatched: HashMap<Vec<&[u8]>, Vec<Node<'_>>> = HashMap::default();
     for &node in after.iter().rev() {
         unmatched.entry(words(node)).or_default().push(node);
     }
@@ -179,7 +179,7 @@ fn block_key(block: Node<'_>) -> Key {
 /// Pairs blocks with the same head, then those that are left of one name if there are as many on
 /// both sides. The others came or went.
 fn pair_blocks<'m>(before: &[Node<'m>], after: &[Node<'m>], touches: &mut Vec<Touch>) -> Vec<(Node<'m>, Node<'m>)> {
-    let mut waiting: HashMap<Vec<&[u8]>, Vec<Node<'m>>> = HashMap::new();
+    let mut waiting: HashMap<Vec<&[u8]>, Vec<Node<'m>>> = HashMap::default();
     for &node in after.iter().rev() {
         waiting.entry(words(node)).or_default().push(node);
     }

@@ -1,6 +1,6 @@
 //! Fixes in files that several configurations share.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::Arc;
 
 use super::plan::{Group, Member};
@@ -15,7 +15,7 @@ type Placed = (Member, Vec<Change>);
 pub(super) fn join(placed: Vec<Placed>, checked: &[Arc<Checked>], texts: &Texts, held: &mut Vec<Held>) -> Vec<Group> {
     let mut sets = Sets::new(placed.len());
     let lacking = unite_twins(&placed, checked, texts, &mut sets);
-    let mut refused: HashMap<usize, usize> = HashMap::new();
+    let mut refused: HashMap<usize, usize> = HashMap::default();
     for (index, other) in lacking {
         refused.entry(sets.root(index)).or_insert(other);
     }
@@ -40,7 +40,7 @@ fn unite_twins(placed: &[Placed], checked: &[Arc<Checked>], texts: &Texts, sets:
     let key = |member: &Member, changes, mine: usize, other: usize| {
         (mine, other, member.finding(checked).rule.clone(), texts.common(mine, other, changes))
     };
-    let mut twins = HashMap::new();
+    let mut twins = HashMap::default();
     for (index, (member, changes)) in placed.iter().enumerate() {
         for other in texts.other_readers(member.model, changes) {
             twins.insert(key(member, changes, member.model, other), index);

@@ -1,7 +1,7 @@
 //! Which fixes a round tries: their edits placed in files by canonical path, those of several
 //! configurations that share a file joined.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 use std::sync::Arc;
 
 use super::join::join;

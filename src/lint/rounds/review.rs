@@ -1,6 +1,6 @@
 //! One fix at a time, each asked about.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ pub fn review<L: Linter>(
 ) -> Result<Outcome, L::Error> {
     let mut state = State::new(first);
     let mut passed = Passed::default();
-    let mut agreed: HashSet<String> = HashSet::new();
+    let mut agreed: HashSet<String> = HashSet::default();
     loop {
         let plan = Plan::new(files, &state.checked, allow);
         let waiting: Vec<usize> = (0..plan.groups.len()).filter(|&group| !passed.holds(&state, &plan, group)).collect();

@@ -1,6 +1,7 @@
 //! One round: as many of a plan's groups as go together.
 
-use std::collections::{BTreeMap, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::plan::Plan;
@@ -122,7 +123,7 @@ fn new_syntax_error(before: &Model, after: &Model) -> Option<String> {
 
 /// What the groups of a trial change that they do not mean to, in words.
 pub(super) fn strays(checked: &[Arc<Checked>], plan: &Plan, trial: &Trial) -> BTreeMap<usize, Vec<String>> {
-    let mut authors: HashMap<&Change, Vec<usize>> = HashMap::new();
+    let mut authors: HashMap<&Change, Vec<usize>> = HashMap::default();
     for (author, &group) in trial.groups.iter().enumerate() {
         for change in &plan.groups[group].changes {
             authors.entry(change).or_default().push(author);

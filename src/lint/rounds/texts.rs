@@ -1,6 +1,7 @@
 //! The files of several configurations, each once.
 
-use std::collections::{BTreeSet, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ impl Texts {
     /// The files that the configurations have read.
     pub(super) fn new(files: &dyn Files, checked: &[Arc<Checked>]) -> Self {
         let mut texts = Self::default();
-        let mut known = HashMap::new();
+        let mut known = HashMap::default();
         for (model, one) in checked.iter().enumerate() {
             let mut numbers = Vec::new();
             for (_, file) in one.model.sources().iter() {

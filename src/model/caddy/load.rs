@@ -3,7 +3,7 @@
 //! Versions read the same text differently (heredocs, quoted braces, blocks of imports). The file
 //! is parsed once for each way in which the target's versions read it; most files have only one.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct Loader {
 impl Loader {
     /// For the configuration that begins with `main`, and that versions of `target` will read.
     pub fn new(main: impl Into<PathBuf>, env: Env, maps: PathMap, target: VersionSet) -> Self {
-        Self { main: main.into(), env, target, maps, ids: HashMap::new(), paths: Vec::new() }
+        Self { main: main.into(), env, target, maps, ids: HashMap::default(), paths: Vec::new() }
     }
 
     /// Reads the configuration as the versions of the target do. The tree is that of the newest
@@ -48,7 +48,7 @@ impl Loader {
         let bytes = files.read(&self.main)?;
         let main = self.intern(files, &self.main.clone());
         let mut reader =
-            Reader { loader: self, files, sources: Sources::new(), unread: HashMap::new(), not_read: Vec::new() };
+            Reader { loader: self, files, sources: Sources::new(), unread: HashMap::default(), not_read: Vec::new() };
         reader.reopen(main, bytes);
         let mut readings = readings(main, &mut reader);
         let Reader { sources, not_read, .. } = reader;

@@ -5,7 +5,7 @@ pub mod effect;
 mod pass;
 mod values;
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use super::{Level, Model, Node, NodeId};
@@ -34,7 +34,7 @@ impl View {
         let mut view = Self {
             contexts: contexts(model),
             upstreams: Vec::new(),
-            by_name: HashMap::new(),
+            by_name: HashMap::default(),
             passes: OnceLock::new(),
             pass_blocks: OnceLock::new(),
             definitions: OnceLock::new(),
@@ -120,12 +120,12 @@ fn proxy_host_users(model: &Model) -> HashSet<Option<NodeId>> {
     let mentioned =
         |text: &[u8]| memchr::memmem::find(text, b"proxy_host").or(memchr::memmem::find(text, b"proxy_port"));
     if !model.sources().iter().any(|(_, file)| mentioned(file.bytes()).is_some()) {
-        return HashSet::new();
+        return HashSet::default();
     }
     let uses = |node: &Node<'_>| {
         !node.name().starts_with(b"proxy_") && node.words().any(|word| mentioned(word.value()).is_some())
     };
-    let mut users = HashSet::new();
+    let mut users = HashSet::default();
     for node in model.nodes().filter(uses) {
         let parent = node.parent();
         let block = if node.context() == Context::Map { parent.and_then(Node::parent) } else { parent };

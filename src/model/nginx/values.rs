@@ -1,6 +1,6 @@
 //! What a word with variables can become, as far as the configuration itself tells.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::model::{Level, Model, Node, NodeId};
 

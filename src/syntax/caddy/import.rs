@@ -1,6 +1,6 @@
 //! `import`: snippets and files, spliced token by token, with arguments and blocks put in.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 use crate::source::{FileId, Span};
 use crate::syntax::SyntaxError;
@@ -44,7 +44,7 @@ impl Graph {
     }
 
     fn reaches(&self, from: Unit, to: Unit) -> bool {
-        let (mut seen, mut open) = (HashSet::new(), vec![from]);
+        let (mut seen, mut open) = (HashSet::default(), vec![from]);
         while let Some(unit) = open.pop() {
             for &next in self.edges.get(&unit).map_or(&[][..], Vec::as_slice) {
                 if next == to {
@@ -243,7 +243,7 @@ impl Parser<'_> {
 
     /// The named parts of an import's block, for `{blocks.name}`.
     fn block_map(&mut self, line: &Line) -> HashMap<Vec<u8>, Vec<Token>> {
-        let mut blocks = HashMap::new();
+        let mut blocks = HashMap::default();
         let mut rest = line.block.iter().peekable();
         while let Some(key) = rest.next() {
             if self.is(key, Shape::Open) {

@@ -3,7 +3,7 @@
 //! Follows Caddy's own parser step by step. Where Caddy stops with an error, the error is noted and
 //! reading goes on in the most likely way.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::rc::Rc;
 
 use crate::source::{FileId, Sources, Span};
@@ -65,10 +65,10 @@ pub fn parse(main: FileId, load: &mut dyn Load, env: &Env, dialect: &Dialect) ->
         load,
         env,
         dialect,
-        files: HashMap::new(),
+        files: HashMap::default(),
         stream: Stream::default(),
         builder: Builder::default(),
-        snippets: HashMap::new(),
+        snippets: HashMap::default(),
         snippet_names: Vec::new(),
         graph: Graph::default(),
         faults: Vec::new(),

@@ -47,6 +47,9 @@ impl<'m> Finder<'_, 'm> {
     /// Whether some version of the target takes that many arguments.
     pub(super) fn count(&mut self, line: Line<'m>, directive: &Directive) -> bool {
         let count = line.args().len();
+        if directive.is_settled_since(self.oldest) && directive.arity.accepts(count) {
+            return true;
+        }
         let accepting = directive.accepting(count);
         let target = self.cx.target;
         match target.holds(Server::Nginx, &accepting) {
@@ -78,7 +81,7 @@ impl<'m> Finder<'_, 'm> {
     pub(super) fn values(&mut self, line: Line<'m>, directive: &'static Directive) {
         // A line that does nothing any more may hold anything.
         let ignored = |v: Version| directive.obsolete_at(v) && directive.repeat_at(v) == Repeat::Ignored;
-        if self.cx.target.members(Server::Nginx).any(ignored) {
+        if directive.deprecated.is_some() && self.cx.target.members(Server::Nginx).any(ignored) {
             return;
         }
         let wrong = generic(line, directive).or_else(|| special::judge(line, directive, self.cx.target));

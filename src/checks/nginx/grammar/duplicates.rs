@@ -1,7 +1,7 @@
 //! Directives that may stand once on a level.
 
 use super::{Fault, Finder, Unreadable};
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::catalog::nginx::{Area, Context, Repeat, lookup_in};
 use crate::checks::nginx::text::whole_line;
@@ -61,7 +61,7 @@ impl<'m> Finder<'_, 'm> {
             b"limit_conn" => "",
             _ => return,
         };
-        let mut first: HashMap<Vec<u8>, Node<'m>> = HashMap::new();
+        let mut first: HashMap<Vec<u8>, Node<'m>> = HashMap::default();
         for line in same {
             let Some(zone) = given_name(*line, key, false) else { continue };
             match first.get(&zone) {
@@ -97,7 +97,7 @@ impl<'m> Finder<'_, 'm> {
                 let mut lines: Vec<Node<'m>> =
                     model.named(directive).filter(|n| n.context().area() == area && !unreadable.holds(*n)).collect();
                 lines.sort_by_key(|line| line.id());
-                let mut first: HashMap<Vec<u8>, Node<'m>> = HashMap::new();
+                let mut first: HashMap<Vec<u8>, Node<'m>> = HashMap::default();
                 for line in lines {
                     let Some(name) = given_name(line, key, folds) else { continue };
                     let Some(known) = first.get(&name) else {

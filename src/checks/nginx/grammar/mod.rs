@@ -12,7 +12,7 @@ mod special;
 pub(super) mod template;
 mod versions;
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use crate::catalog::nginx::{Context, Directive, lookup_in};
 use crate::checks::{Check, Cx, Report, Run};
@@ -20,7 +20,7 @@ use crate::fix::{Edit, Fix};
 use crate::model::{Model, Node, ProblemKind, Word};
 use crate::source::{FileId, SourceFile, Span};
 use crate::syntax::tree::Quote;
-use crate::version::Server;
+use crate::version::{Holds, Server, Version};
 
 /// Faults of single directives; the parameter `fault` says which.
 pub static CHECK: Check = Check { name: "nginx/grammar", run: Run::Model(report) };
@@ -67,7 +67,8 @@ fn report(cx: &mut Cx<'_>) {
 
 fn find(cx: &Cx<'_>) -> Faults {
     let unreadable = Unreadable::new(cx.model);
-    let mut finder = Finder { cx, names: names::Names::default(), faults: Faults::default() };
+    let oldest = cx.target.members(Server::Nginx).next().unwrap_or(Version::MIN);
+    let mut finder = Finder { cx, oldest, names: names::Names::default(), faults: Faults::default() };
     for node in cx.model.nodes() {
         let context = node.context();
         if unreadable.holds(node) {
@@ -106,6 +107,8 @@ impl<'m> Line<'m> {
 /// One pass over a model.
 struct Finder<'c, 'm> {
     cx: &'c Cx<'m>,
+    /// The oldest version of the target.
+    oldest: Version,
     names: names::Names<'m>,
     faults: Faults,
 }
@@ -151,13 +154,14 @@ impl<'m> Finder<'_, 'm> {
         report.fix(Fix::safe("add the missing `;`", vec![Edit::insert_after(last.span(), ";")]));
     }
 
-    /// The directive as the newest of the target's versions know it here, if any does.
+    /// The directive as some version of the target knows it here, else as any version does.
     fn best(&self, line: Line<'m>) -> Option<&'static Directive> {
-        let known_to_target = |directive: &&&'static Directive| {
-            directive.allowed_in(line.context).members(Server::Nginx).any(|v| self.cx.target.contains(v))
+        let known_to_target = |directive: &&'static Directive| {
+            directive.is_settled_since(self.oldest)
+                || self.cx.target.holds(Server::Nginx, &directive.allowed_in(line.context)) != Holds::Never
         };
-        let all: Vec<&'static Directive> = lookup_in(line.node.name(), line.context).collect();
-        all.iter().find(known_to_target).or(all.first()).copied()
+        let here = || lookup_in(line.node.name(), line.context);
+        here().find(known_to_target).or_else(|| here().next())
     }
 }
 
@@ -187,6 +191,9 @@ impl Unreadable {
     }
 
     fn holds(&self, node: Node<'_>) -> bool {
+        if self.templates.is_empty() && self.broken.is_empty() {
+            return false;
+        }
         let head = node.head();
         let next = self.broken.partition_point(|place| (place.file, place.end) < (head.file, head.start));
         let touched = self.broken.get(next).is_some_and(|place| place.file == head.file && place.start <= head.end);

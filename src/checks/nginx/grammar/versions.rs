@@ -11,6 +11,9 @@ use crate::version::{Holds, Server, VersionSet};
 impl<'m> Finder<'_, 'm> {
     /// Compares a directive that may stand here with the target.
     pub(super) fn versions(&mut self, line: Line<'m>, directive: &'static Directive) {
+        if directive.is_settled_since(self.oldest) && directive.deprecated.is_none() {
+            return;
+        }
         let candidates: Vec<&Directive> = lookup_in(line.node.name(), line.context).collect();
         if candidates.iter().any(|d| d.module.kind == Kind::ThirdParty) {
             return;

@@ -1,8 +1,8 @@
 //! Who passes where and who inherits from whom, asked for every location: built once for a model, so
 //! that no rule is more than linear.
 
+use foldhash::{HashMap, HashSet};
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
 
 use crate::model::nginx::{Backend, Pass, Protocol, variables_in};
 use crate::model::{Model, Node, NodeId, Word};
@@ -45,14 +45,14 @@ pub(super) struct Index {
 impl Index {
     pub(super) fn new(model: &Model, passes: &[Pass]) -> Self {
         let mut index = Self {
-            to_upstream: HashMap::new(),
-            to_host: HashMap::new(),
+            to_upstream: HashMap::default(),
+            to_host: HashMap::default(),
             to_anywhere: Vec::new(),
-            in_location: HashMap::new(),
+            in_location: HashMap::default(),
             heirs: Default::default(),
-            by_place: HashMap::new(),
+            by_place: HashMap::default(),
             repeated: model.repeated_files(),
-            copies: HashMap::new(),
+            copies: HashMap::default(),
             variables: OnceCell::new(),
         };
         for (i, pass) in passes.iter().enumerate() {
@@ -145,7 +145,7 @@ impl Index {
 }
 
 fn variable_uses(model: &Model) -> HashMap<Vec<u8>, Vec<NodeId>> {
-    let mut uses: HashMap<Vec<u8>, Vec<NodeId>> = HashMap::new();
+    let mut uses: HashMap<Vec<u8>, Vec<NodeId>> = HashMap::default();
     for node in model.nodes() {
         // The variable that a block defines is no use of it.
         let arguments = if node.is("map") { 1 } else { node.args().len() };

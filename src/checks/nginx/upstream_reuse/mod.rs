@@ -8,7 +8,7 @@ mod patch;
 mod pools;
 pub mod verdict;
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use crate::catalog::nginx::Keepalive;
 use crate::checks::{Check, Cx, Report, Run};
@@ -246,7 +246,7 @@ fn offer(report: &mut Report, fix: Result<Fix, Refusal>) {
 
 /// The heads of the directives, each place once.
 fn places<'a>(nodes: impl Iterator<Item = Node<'a>>) -> Vec<Span> {
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     nodes.map(Node::head).filter(|span| seen.insert(*span)).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Reports about locations: a pass without an upstream, HTTP/1.0, `Connection: close`.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::patch::{self, Group};
 use super::verdict::{Cause, Close, Verdict, connection_lines, sets};
@@ -26,7 +27,7 @@ pub(super) fn limited(cx: &Cx<'_>, versions: &VersionSet) -> Option<VersionSet> 
 pub(super) fn bare(cx: &mut Cx<'_>, view: View<'_>) {
     let affected = view.affected(|cause| *cause == Cause::Bare);
     let mut groups: Vec<Vec<Bare<'_>>> = Vec::new();
-    let mut known: HashMap<(Protocol, bool, Vec<u8>), usize> = HashMap::new();
+    let mut known: HashMap<(Protocol, bool, Vec<u8>), usize> = HashMap::default();
     for &Affected { index: pass_index, pass, .. } in &affected {
         let Some(address) = bare_address(pass) else { continue };
         // An upstream's name with a port: nginx refuses it, or cannot resolve it.
@@ -40,7 +41,7 @@ pub(super) fn bare(cx: &mut Cx<'_>, view: View<'_>) {
         }
         groups[index].push(Bare { index: pass_index, pass, address });
     }
-    let mut taken = HashSet::new();
+    let mut taken = HashSet::default();
     for group in groups {
         if group[0].pass.by_variable {
             bare_by_variable(cx, view, &group);

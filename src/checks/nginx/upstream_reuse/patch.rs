@@ -3,9 +3,10 @@
 //! The complete form (`keepalive` last in an explicit upstream, `proxy_http_version 1.1`, an empty
 //! `Connection`) is the only one that is right on both sides of 1.29.7 (measured).
 
+use foldhash::{HashMap, HashSet};
 use std::cell::RefCell;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::location::Location;
 use super::{View, lossy, shown};
@@ -98,7 +99,7 @@ pub(super) struct Group {
 impl Group {
     /// The passes with these indices, and whatever else stands at their places in the text.
     pub(super) fn new(view: View<'_>, passes: impl IntoIterator<Item = usize>) -> Self {
-        let mut group = Self { passes: Vec::new(), members: HashSet::new(), covered: RefCell::default() };
+        let mut group = Self { passes: Vec::new(), members: HashSet::default(), covered: RefCell::default() };
         for pass in passes {
             for &copy in view.index().same_place(view.node(view.passes[pass].node).head()) {
                 if group.members.insert(copy) {

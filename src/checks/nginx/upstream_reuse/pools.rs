@@ -1,6 +1,6 @@
 //! Reports about upstreams: no pool, one that is discarded, refused, off or too small.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::passes::{label_lost, label_subrequest, limited, lost_line};
 use super::patch::{self, Group};

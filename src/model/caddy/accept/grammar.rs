@@ -1,6 +1,6 @@
 //! Arguments and blocks against the catalogue.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::{Cause, Judge, Task, any_unknown, has_block, values};
 use crate::catalog::caddy::{self as catalog, Block, Entry, Kind};
@@ -94,7 +94,7 @@ impl<'m> Judge<'m> {
     /// Judges the options in the block of a line.
     pub(super) fn settings(&mut self, line: Node<'m>, entry: &'static Entry, scope: usize) {
         let settings = settings(line, entry);
-        let mut seen: HashSet<&str> = HashSet::new();
+        let mut seen: HashSet<&str> = HashSet::default();
         let mut responses = self.response_matchers(entry, &settings);
         for setting in &settings {
             if any_unknown(&[setting.name]) {

@@ -1,6 +1,6 @@
 //! Named matchers: where they are defined, where they are used, what they hold.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::{Cause, Judge, any_unknown, has_block};
 use crate::catalog::caddy as catalog;
@@ -25,7 +25,7 @@ struct Scope<'m> {
 impl<'m> Scopes<'m> {
     /// A scope inside another one.
     pub(super) fn open(&mut self, outer: Option<usize>) -> usize {
-        self.scopes.push(Scope { outer, names: HashSet::new() });
+        self.scopes.push(Scope { outer, names: HashSet::default() });
         self.scopes.len() - 1
     }
 

@@ -11,8 +11,9 @@ mod sites;
 mod special;
 mod values;
 
+use foldhash::HashSet;
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use self::matchers::Scopes;
 use crate::catalog::caddy as catalog;
@@ -132,7 +133,7 @@ struct Judge<'m> {
 impl<'m> Judge<'m> {
     fn new(model: &'m Model, version: Version) -> Self {
         let (refusals, todo, pivots) = (Vec::new(), Vec::new(), RefCell::default());
-        Self { model, version, refusals, todo, scopes: Scopes::default(), routes: HashSet::new(), pivots }
+        Self { model, version, refusals, todo, scopes: Scopes::default(), routes: HashSet::default(), pivots }
     }
 
     fn judge(&mut self) -> Vec<Refusal> {

@@ -1,6 +1,6 @@
 //! Addresses of sites.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::{Cause, Judge};
 use crate::catalog::caddy as catalog;
@@ -23,7 +23,7 @@ impl<'m> Judge<'m> {
     /// Judges the addresses of all sites.
     pub(super) fn addresses(&mut self, sites: &[Node<'m>]) {
         let ports = self.model.caddy().ports();
-        let mut listeners: HashMap<(u16, Vec<Vec<u8>>), Listener<'m>> = HashMap::new();
+        let mut listeners: HashMap<(u16, Vec<Vec<u8>>), Listener<'m>> = HashMap::default();
         for &site in sites {
             let binds = binds(site);
             for word in site.words().filter(|word| word.origin() != Origin::Unknown) {
