@@ -12,6 +12,7 @@ use foldhash::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use crate::catalog::nginx::{Directive, lookup};
 use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::syntax::SyntaxError;
 use crate::syntax::tree::{Body, ChainId, ChainLink, NodeData, Origin, Quote, Tree, WordData};
@@ -88,8 +89,12 @@ pub struct Model {
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     ids: HashMap<Box<[u8]>, u32>,
+    /// The id of the name of every entry.
+    of_entry: Vec<u32>,
     /// By id of the name: (enclosing entry, entry), sorted.
     lines: Vec<Vec<(u32, NodeId)>>,
+    /// By id of the name: what nginx's catalogue has of it.
+    directives: Vec<&'static [Directive]>,
 }
 
 impl Index {
@@ -102,9 +107,11 @@ impl Index {
                 None => {
                     index.ids.insert(name.into(), index.lines.len() as u32);
                     index.lines.push(Vec::new());
+                    index.directives.push(if model.server == Server::Nginx { lookup(name) } else { &[] });
                     index.lines.len() as u32 - 1
                 }
             };
+            index.of_entry.push(id);
             index.lines[id as usize].push((node.entry().parent, node.id));
         }
         index.lines.iter_mut().for_each(|lines| lines.sort_unstable());
@@ -256,6 +263,11 @@ impl Model {
     /// Every directive of that name, grouped by the block that it stands in.
     pub fn named(&self, name: &str) -> impl ExactSizeIterator<Item = Node<'_>> + Clone {
         self.index().named(name.as_bytes()).iter().map(|&(_, id)| self.node(id))
+    }
+
+    /// The directives of each name, in no order of names; a name that many lines have is met once.
+    pub fn names(&self) -> impl Iterator<Item = impl ExactSizeIterator<Item = Node<'_>> + Clone> {
+        self.index().lines.iter().map(|lines| lines.iter().map(|&(_, id)| self.node(id)))
     }
 
     /// The top of the main file.
@@ -442,6 +454,13 @@ impl<'m> Node<'m> {
     /// Whether two directives, maybe of different models, are one and the same in one text.
     pub(crate) fn is_same_text(self, other: Node<'_>) -> bool {
         self.entry().node == other.entry().node && std::ptr::eq(self.tree(), other.tree())
+    }
+
+    /// What nginx's catalogue has under its name: one directive for each module that has one, official
+    /// ones first. Nothing in a Caddyfile.
+    pub fn directives(self) -> &'static [Directive] {
+        let index = self.model.index();
+        index.directives[index.of_entry[self.id.0 as usize] as usize]
     }
 
     /// The context it stands in (nginx).

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode, ThemeCharacters};
+use rayon::prelude::*;
 use textwrap::{WordSplitter, wrap};
 
 use super::excerpt::{Excerpt, Mark};
@@ -14,13 +15,21 @@ use crate::lint::rounds::Reason;
 use crate::session::{Found, Outcome};
 
 pub(super) fn write(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> io::Result<()> {
-    for found in &outcome.findings {
-        let mut text = String::new();
-        draw(found, look, &mut text).expect("a String takes everything");
-        writeln!(out, "{text}")?;
+    for findings in outcome.findings.chunks(AT_ONCE) {
+        let drawn = findings.par_iter().with_min_len(16).map(|found| {
+            let mut text = String::new();
+            draw(found, look, &mut text).expect("a String takes everything");
+            text
+        });
+        for text in drawn.collect::<Vec<String>>() {
+            writeln!(out, "{text}")?;
+        }
     }
     Ok(())
 }
+
+/// Findings that are drawn before the first of them is written.
+const AT_ONCE: usize = 1024;
 
 fn draw(found: &Found, look: Look<'_>, out: &mut String) -> fmt::Result {
     let shown = &found.finding.labels[..found.finding.labels.len().min(MOST_LABELS)];

@@ -1,7 +1,7 @@
 //! What a run says, in no format.
 
 use foldhash::{HashMap, HashSet};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ pub struct Outcome {
     pub not_included: Vec<PathBuf>,
     /// The configurations.
     pub configs: Vec<Config>,
-    /// Canonical paths of the files that were read.
-    pub files: BTreeSet<PathBuf>,
+    /// Canonical paths of the files that were read, sorted.
+    pub files: Vec<PathBuf>,
     /// Number of directives before any fix, each place of inclusion counted.
     pub directives: usize,
     /// What the files become.
@@ -155,7 +155,7 @@ impl Outcome {
             for (index, finding) in it.findings.iter().enumerate() {
                 let Span { file, start, end } = finding.span;
                 // A file that several configurations read has one finding.
-                if !seen.insert((finding.rule.clone(), paths[file.0 as usize].clone(), start, end)) {
+                if !seen.insert((finding.rule.clone(), bytes_of(&paths[file.0 as usize]).to_vec(), start, end)) {
                     continue;
                 }
                 outcome.fails |= finding.severity >= fail_on;
@@ -165,6 +165,7 @@ impl Outcome {
             }
         }
         outcome.findings.sort_by(|a, b| a.place().cmp(&b.place()));
+        sort_paths(&mut outcome.files);
         outcome.changed = done.changed;
         outcome.applied = done.applied;
         outcome
@@ -231,8 +232,18 @@ impl Found {
         self.finding.fixes.first()
     }
 
-    fn place(&self) -> (&Path, u32, u32, &str, &str) {
+    fn place(&self) -> (&[u8], u32, u32, &str, &str) {
         let Finding { span, rule, message, .. } = &self.finding;
-        (self.file(*span).path(), span.start, span.end, rule, message)
+        (bytes_of(self.file(*span).path()), span.start, span.end, rule, message)
     }
+}
+
+fn bytes_of(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
+}
+
+/// Sorts paths as texts: to compare them part by part takes longer than to parse short files.
+fn sort_paths(paths: &mut Vec<PathBuf>) {
+    paths.sort_unstable_by(|a, b| bytes_of(a).cmp(bytes_of(b)));
+    paths.dedup_by(|a, b| bytes_of(a) == bytes_of(b));
 }

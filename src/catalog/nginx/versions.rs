@@ -1,6 +1,6 @@
 //! Which versions accept what a configuration writes.
 
-use super::{Context, Directive, Kind, Param, Value, lookup, lookup_in};
+use super::{Context, Directive, Kind, Param, Value, lookup_in};
 use crate::version::{Version, VersionSet};
 
 /// One line of a configuration, as far as versions are concerned.
@@ -31,10 +31,10 @@ pub fn accepted_by(usage: Usage<'_>) -> VersionSet {
     if accepted.is_empty() { VersionSet::all() } else { accepted }
 }
 
-/// Whether versions from `floor` on differ in what they accept of a directive of that name: a quick answer
+/// Whether versions from `floor` on differ in what they accept of directives of one name: a quick answer
 /// that spares most lines a closer look.
-pub fn depends_on_version(name: &[u8], floor: Version) -> bool {
-    lookup(name).iter().any(|directive| directive.settled > floor)
+pub fn depends_on_version(directives: &[Directive], floor: Version) -> bool {
+    directives.iter().any(|directive| !directive.is_settled_since(floor))
 }
 
 impl Directive {

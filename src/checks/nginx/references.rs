@@ -1,6 +1,6 @@
 //! Names that are used and nobody defines, and names that are defined and nobody uses.
 
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
 use std::collections::BTreeMap;
 
 use super::scope::Scope;
@@ -9,7 +9,7 @@ use crate::catalog::nginx::{Area, Context};
 use crate::checks::{Check, Cx, Run};
 use crate::fix::{Edit, Fix};
 use crate::model::nginx::Backend;
-use crate::model::{Model, Node, Word};
+use crate::model::{Model, Node, NodeId, Word};
 use crate::suggest;
 
 /// Names without a definition, definitions without a use; the parameter `kind` says which.
@@ -160,6 +160,7 @@ fn undefined_formats(cx: &mut Cx<'_>) {
 fn undefined_locations(cx: &mut Cx<'_>) {
     let model = cx.model;
     let scope = Scope::of(cx);
+    let mut named: HashMap<NodeId, HashSet<&[u8]>> = HashMap::default();
     for name in ["error_page", "try_files"] {
         for line in model.named(name) {
             let Some(word) = line.args().last().filter(|word| word.value().starts_with(b"@")) else { continue };
@@ -171,14 +172,15 @@ fn undefined_locations(cx: &mut Cx<'_>) {
             if !scope.is_level_closed(level) {
                 continue;
             }
-            let known: HashSet<&[u8]> =
-                level.own("location").filter_map(|node| node.value(0)).filter(|name| name.starts_with(b"@")).collect();
+            let known = named.entry(server.id()).or_insert_with(|| {
+                level.own("location").filter_map(|node| node.value(0)).filter(|name| name.starts_with(b"@")).collect()
+            });
             if !known.contains(word.value()) {
                 let message = format!(
                     "this server has no `location {}`: each request that is sent there is answered with 500",
                     word.text()
                 );
-                undefined(cx, line, word, word.value(), &known, message);
+                undefined(cx, line, word, word.value(), known, message);
             }
         }
     }
@@ -281,7 +283,7 @@ fn unused(cx: &mut Cx<'_>, wanted: impl Fn(Kind) -> bool) {
     if !Scope::of(cx).is_closed() {
         return;
     }
-    let used = cx.shared.get(|| WordsUsed(words_used(model)));
+    let used = cx.shared.get(|| NamesUsed::new(model));
     let zones = zones_used(model);
     // A pass whose target nobody can tell may lead to any upstream.
     let anywhere = model.nginx().passes(model).iter().any(|pass| pass.backends.contains(&Backend::Unknown));
@@ -341,9 +343,6 @@ fn definitions(model: &Model) -> Vec<Definition<'_>> {
     all
 }
 
-/// What [`words_used`] found, shared by the rules.
-struct WordsUsed(HashSet<Vec<u8>>);
-
 /// Stands for every name: a use whose name is a variable.
 const ANY: &[u8] = b"*";
 
@@ -354,40 +353,71 @@ fn zones_used(model: &Model) -> HashSet<Vec<u8>> {
     names.map(|name| if name.contains(&b'$') { ANY.to_vec() } else { name }).collect()
 }
 
-/// Every name in the arguments of every line, in small letters, besides the place where it is defined:
-/// `http://app/x` uses `app`, `$a$b` uses `$a` and `$b`, `zone=one` uses `one`.
-fn words_used(model: &Model) -> HashSet<Vec<u8>> {
-    let mut used = HashSet::default();
-    for node in model.nodes() {
-        let defines = match node.name() {
-            b"upstream" | b"log_format" => Some(0),
-            b"location" if node.value(0).is_some_and(|value| value.starts_with(b"@")) => Some(0),
-            b"map" | b"geo" | b"split_clients" => node.args().len().checked_sub(1),
-            b"limit_req_zone" | b"limit_conn_zone" => node.args().position(|word| word.value().starts_with(b"zone=")),
-            name if name.ends_with(b"_cache_path") => {
-                node.args().position(|word| word.value().starts_with(b"keys_zone="))
+/// The names among the definitions, in small letters, that arguments use elsewhere: `http://app/x` uses `app`,
+/// `$a$b` uses `$a` and `$b`, `zone=one` uses `one`.
+struct NamesUsed(HashSet<Vec<u8>>);
+
+impl NamesUsed {
+    fn new(model: &Model) -> Self {
+        let defined: HashSet<Vec<u8>> = definitions(model).into_iter().map(|definition| definition.name).collect();
+        let mut used = Tokens { defined: &defined, used: HashSet::default(), lower: Vec::new() };
+        if !defined.is_empty() {
+            for node in model.nodes() {
+                let defines = defining_word(node);
+                // Keys and values of a map are words too, and so is the key itself.
+                let words = node.words().enumerate().filter(|(i, _)| Some(*i) != defines);
+                words.for_each(|(_, word)| used.take(word.value()));
             }
-            _ => None,
-        };
-        // Keys and values of a map are words too, and so is the key itself.
-        let words = node.words().enumerate().filter(|(i, _)| *i != defines.map_or(usize::MAX, |d| d + 1));
-        for (_, word) in words {
-            tokens(word.value(), &mut used);
         }
+        Self(used.used)
     }
-    used
 }
 
-fn tokens(value: &[u8], used: &mut HashSet<Vec<u8>>) {
-    let value = value.to_ascii_lowercase();
-    let wide = |b: &u8| !(b.is_ascii_alphanumeric() || matches!(*b, b'_' | b'.' | b'-' | b'@'));
-    used.extend(value.split(wide).filter(|token| !token.is_empty()).map(<[u8]>::to_vec));
-    let mut rest = value.as_slice();
-    while let Some(at) = memchr::memchr(b'$', rest) {
-        rest = &rest[at + 1..];
-        let inside = rest.strip_prefix(b"{").unwrap_or(rest);
-        let end = inside.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-        used.insert([b"$", &inside[..end]].concat());
+/// The word of a line, from 0, that gives a name.
+fn defining_word(node: Node<'_>) -> Option<usize> {
+    let key = |key: &[u8]| node.words().position(|word| word.value().starts_with(key));
+    match node.name() {
+        b"upstream" | b"log_format" => Some(1),
+        b"location" if node.value(0).is_some_and(|value| value.starts_with(b"@")) => Some(1),
+        b"map" | b"geo" | b"split_clients" => node.args().len().checked_sub(1).map(|last| last + 1),
+        b"limit_req_zone" | b"limit_conn_zone" => key(b"zone="),
+        name if name.ends_with(b"_cache_path") => key(b"keys_zone="),
+        _ => None,
     }
-    used.insert(value);
+}
+
+/// Finds names in words.
+struct Tokens<'d> {
+    defined: &'d HashSet<Vec<u8>>,
+    used: HashSet<Vec<u8>>,
+    /// The word at hand in small letters.
+    lower: Vec<u8>,
+}
+
+impl Tokens<'_> {
+    fn take(&mut self, value: &[u8]) {
+        let mut lower = std::mem::take(&mut self.lower);
+        lower.clear();
+        lower.extend(value.iter().map(u8::to_ascii_lowercase));
+        let wide = |b: &u8| !(b.is_ascii_alphanumeric() || matches!(*b, b'_' | b'.' | b'-' | b'@'));
+        lower.split(wide).filter(|token| !token.is_empty()).for_each(|token| self.is_used(token));
+        for at in memchr::memchr_iter(b'$', &lower) {
+            let name = &lower[at + 1..];
+            let inside = name.strip_prefix(b"{").unwrap_or(name);
+            let end = inside.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+            if inside.len() == name.len() {
+                self.is_used(&lower[at..at + 1 + end]);
+            } else {
+                self.is_used(&[b"$", &inside[..end]].concat());
+            }
+        }
+        self.is_used(&lower);
+        self.lower = lower;
+    }
+
+    fn is_used(&mut self, name: &[u8]) {
+        if self.defined.contains(name) && !self.used.contains(name) {
+            self.used.insert(name.to_vec());
+        }
+    }
 }

@@ -6,7 +6,7 @@
 use foldhash::HashSet;
 
 use super::grammar::template;
-use crate::catalog::nginx::{Context, Form, lookup};
+use crate::catalog::nginx::{Context, Form};
 use crate::checks::Cx;
 use crate::model::{Level, Model, Node, NodeId, ProblemKind};
 
@@ -35,10 +35,8 @@ impl Scope {
         let broken = model.problems().iter().any(|problem| problem.kind == ProblemKind::Syntax);
         let includes = model.stands_alone() && !templates && !broken;
         let mut scope = Self { whole, includes, open: HashSet::default(), open_top: templates };
-        for node in model.nodes() {
-            if !opens(node, &known) {
-                continue;
-            }
+        let names = model.names().filter(|lines| lines.clone().next().is_some_and(may_open));
+        for node in names.flatten().filter(|node| opens(*node, &known)) {
             scope.whole = false;
             scope.includes &=
                 !node.is("include") || !matches!(node.context(), Context::Main | Context::Http | Context::Stream);
@@ -74,6 +72,20 @@ impl Scope {
     }
 }
 
+/// Whether directives of a name could bring in what was not seen, as far as the name tells.
+fn may_open(node: Node<'_>) -> bool {
+    let known = node.directives();
+    known.is_empty() || node.is("include") || runs_script(node)
+}
+
+fn runs_script(node: Node<'_>) -> bool {
+    let name = node.name();
+    node.directives().iter().any(|directive| matches!(directive.form, Form::Raw))
+        || name.starts_with(b"js_")
+        || name.starts_with(b"perl")
+        || memchr::memmem::find(name, b"_by_lua").is_some()
+}
+
 /// Whether a directive could bring in what was not seen.
 fn opens(node: Node<'_>, known: &impl Fn(&[u8]) -> bool) -> bool {
     let name = node.name();
@@ -84,12 +96,7 @@ fn opens(node: Node<'_>, known: &impl Fn(&[u8]) -> bool) -> bool {
     if !context.holds_directives() {
         return context == Context::Unknown;
     }
-    let records = lookup(name);
-    if records.is_empty() {
-        return !known(name);
-    }
-    let script = records.iter().any(|directive| matches!(directive.form, Form::Raw));
-    script || name.starts_with(b"js_") || name.starts_with(b"perl") || memchr::memmem::find(name, b"_by_lua").is_some()
+    if node.directives().is_empty() { !known(name) } else { runs_script(node) }
 }
 
 /// Whether an include led to no directive: a wildcard without a match, a file that is missing or empty.

@@ -5,7 +5,7 @@ use foldhash::HashSet;
 use super::expressions::{holds_variables, names};
 use super::regex;
 use super::scope::Scope;
-use crate::catalog::nginx::{Area, Kind, lookup, variable};
+use crate::catalog::nginx::{Area, Kind, variable};
 use crate::checks::{Check, Cx, Run};
 use crate::model::{Model, Node, Word};
 use crate::version::{Holds, Server};
@@ -17,9 +17,10 @@ fn report(cx: &mut Cx<'_>) {
     let model = cx.model;
     let scope = Scope::of(cx);
     let modules = uses_modules(model);
+    let captured = captured(model);
     for area in [Area::Http, Area::Stream] {
         let mut defined = defined(model, area);
-        captured(model, &mut defined);
+        defined.extend(captured.iter().cloned());
         let mut seen: HashSet<Vec<u8>> = HashSet::default();
         for (node, word, written) in uses(model, area) {
             let name = written.to_ascii_lowercase();
@@ -46,13 +47,17 @@ fn report(cx: &mut Cx<'_>) {
 /// Whether a module that is not nginx's own is in use: its variables are not known here.
 fn uses_modules(model: &Model) -> bool {
     let foreign = |node: Node<'_>| {
-        let known = lookup(node.name());
+        let known = node.directives();
         !known.is_empty()
             && known
                 .iter()
                 .all(|directive| directive.module.kind != Kind::Official || directive.module.project.is_some())
     };
-    model.named("load_module").len() > 0 || model.nodes().any(|node| node.context().holds_directives() && foreign(node))
+    let used = |lines: &mut dyn Iterator<Item = Node<'_>>| {
+        let mut lines = lines.peekable();
+        lines.peek().copied().is_some_and(foreign) && lines.any(|node| node.context().holds_directives())
+    };
+    model.named("load_module").len() > 0 || model.names().any(|mut lines| used(&mut lines))
 }
 
 fn text(name: &[u8]) -> std::borrow::Cow<'_, str> {
@@ -87,16 +92,16 @@ fn defined(model: &Model, area: Area) -> HashSet<Vec<u8>> {
 }
 
 /// Names of groups of regular expressions, in small letters.
-fn captured(model: &Model, defined: &mut HashSet<Vec<u8>>) {
+fn captured(model: &Model) -> HashSet<Vec<u8>> {
     let words = model.nodes().flat_map(Node::words).map(Word::value);
-    defined.extend(words.flat_map(regex::groups).map(<[u8]>::to_ascii_lowercase));
+    words.flat_map(regex::groups).map(<[u8]>::to_ascii_lowercase).collect()
 }
 
 /// Every variable that nginx looks up by name while it reads the file.
 fn uses(model: &Model, area: Area) -> impl Iterator<Item = (Node<'_>, Word<'_>, &[u8])> {
-    let lines = model.nodes().filter(move |node| in_area(*node, area));
-    let words = lines.flat_map(|node| node.args().enumerate().map(move |(i, word)| (node, i, word)));
+    let words = model.nodes().flat_map(|node| node.args().enumerate().map(move |(i, word)| (node, i, word)));
     let words = words.filter(|(_, _, word)| word.value().contains(&b'$'));
+    let words = words.filter(move |(node, ..)| in_area(*node, area));
     let words = words.filter(|(node, i, word)| holds_variables(*node, *i, *word));
     words.flat_map(|(node, _, word)| names(word.value()).map(move |name| (node, word, name)))
 }

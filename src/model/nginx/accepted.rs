@@ -1,7 +1,7 @@
 //! Which versions accept a configuration.
 
 use crate::catalog::nginx::{Usage, accepted_by, depends_on_version};
-use crate::model::Model;
+use crate::model::{Model, Node};
 use crate::version::{Server, VersionSet};
 
 /// The versions among `candidates` that refuse no directive, place or parameter that the configuration uses.
@@ -11,7 +11,11 @@ pub(super) fn accepted(model: &Model, candidates: &VersionSet) -> VersionSet {
     let floor = candidates.members(Server::Nginx).next().unwrap_or(Server::Nginx.assumed_floor());
     let mut accepted = candidates.clone();
     let mut args = Vec::new();
-    for node in model.nodes().filter(|node| depends_on_version(node.name(), floor)) {
+    let depends = |lines: &mut dyn Iterator<Item = Node<'_>>| {
+        lines.next().is_some_and(|node| depends_on_version(node.directives(), floor))
+    };
+    let names = model.names().filter(|lines| depends(&mut lines.clone()));
+    for node in names.flatten() {
         args.clear();
         args.extend(node.args().map(crate::model::Word::value));
         let by = accepted_by(Usage { context: node.context(), name: node.name(), args: &args });

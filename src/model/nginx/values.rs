@@ -58,31 +58,51 @@ fn push(text: &mut Text, piece: &Piece) {
     }
 }
 
+/// A part of a word as it is written.
+enum Part<'w> {
+    Literal(&'w [u8]),
+    Variable(&'w [u8]),
+}
+
 /// The names of the variables in a word, without `$`.
-pub fn variables_in(word: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-    split(word).into_iter().filter_map(|piece| match piece {
-        Piece::Unknown(name) => Some(name),
-        Piece::Literal(_) => None,
+pub fn variables_in(word: &[u8]) -> impl Iterator<Item = &[u8]> {
+    parts(word).filter_map(|part| match part {
+        Part::Variable(name) => Some(name),
+        Part::Literal(_) => None,
     })
 }
 
 /// Cuts a word at its variables: `$name`, `${name}`, `$1`.
 fn split(word: &[u8]) -> Text {
     let mut text = Text::new();
-    let mut rest = word;
-    while let Some(at) = memchr::memchr(b'$', rest) {
-        let (literal, variable) = rest.split_at(at);
-        push(&mut text, &Piece::Literal(literal.to_vec()));
-        let (name, len) = variable_name(&variable[1..]);
-        if name.is_empty() {
-            push(&mut text, &Piece::Literal(b"$".to_vec()));
-        } else {
-            text.push(Piece::Unknown(name.to_vec()));
+    for part in parts(word) {
+        match part {
+            Part::Literal(bytes) => push(&mut text, &Piece::Literal(bytes.to_vec())),
+            Part::Variable(name) => text.push(Piece::Unknown(name.to_vec())),
         }
-        rest = &variable[1 + len..];
     }
-    push(&mut text, &Piece::Literal(rest.to_vec()));
     text
+}
+
+fn parts(word: &[u8]) -> impl Iterator<Item = Part<'_>> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (name, len) = match rest.strip_prefix(b"$") {
+            Some(behind) => variable_name(behind),
+            None => (&b""[..], 0),
+        };
+        if !name.is_empty() {
+            rest = &rest[1 + len..];
+            return Some(Part::Variable(name));
+        }
+        let end = memchr::memchr(b'$', &rest[1..]).map_or(rest.len(), |at| at + 1);
+        let (literal, behind) = rest.split_at(end);
+        rest = behind;
+        Some(Part::Literal(literal))
+    })
 }
 
 /// The name behind a `$`, and how many bytes it takes.

@@ -97,7 +97,7 @@ impl<'m> Finder<'_, 'm> {
     /// A line of a block of entries: number of arguments.
     pub(super) fn entry(&mut self, line: Line<'m>) {
         let Some(parent) = line.node.parent() else { return };
-        let blocks = crate::catalog::nginx::lookup(parent.name());
+        let blocks = parent.directives();
         let Some(block) = blocks.iter().find(|d| matches!(d.form, Form::Block(inside) if inside == line.context))
         else {
             return;

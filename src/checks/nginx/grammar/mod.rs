@@ -98,6 +98,11 @@ impl<'m> Line<'m> {
         self.node.args()
     }
 
+    /// What the catalogue has under its name in its context.
+    fn directives(self) -> impl Iterator<Item = &'static Directive> {
+        self.node.directives().iter().filter(move |directive| directive.contexts.contains(self.context))
+    }
+
     /// The name as the server sees it, for messages.
     fn name(self) -> std::borrow::Cow<'m, str> {
         String::from_utf8_lossy(self.node.name())
@@ -160,7 +165,7 @@ impl<'m> Finder<'_, 'm> {
             directive.is_settled_since(self.oldest)
                 || self.cx.target.holds(Server::Nginx, &directive.allowed_in(line.context)) != Holds::Never
         };
-        let here = || lookup_in(line.node.name(), line.context);
+        let here = || line.directives();
         here().find(known_to_target).or_else(|| here().next())
     }
 }

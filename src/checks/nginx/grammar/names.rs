@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Fault, Finder, Line};
-use crate::catalog::nginx::{Context, Directive, Kind, Module, directives, lookup};
+use crate::catalog::nginx::{Context, Directive, Kind, Module, directives};
 use crate::checks::nginx::modules::Provided;
 use crate::checks::nginx::name_span;
 use crate::fix::{Edit, Fix};
@@ -25,7 +25,7 @@ impl<'m> Finder<'_, 'm> {
     /// What a name is here; `None` where the line is not to be judged further.
     pub(super) fn name(&mut self, line: Line<'m>) -> Option<&'static Directive> {
         let name = line.node.name();
-        if lookup(name).is_empty() {
+        if line.node.directives().is_empty() {
             match family(name) {
                 _ if self.cx.settings.knows_directive(name) => {}
                 Some(module) => self.needs(line, module),
@@ -62,7 +62,7 @@ impl<'m> Finder<'_, 'm> {
     }
 
     fn misplaced(&mut self, line: Line<'m>) {
-        let known = lookup(line.node.name());
+        let known = line.node.directives();
         let mut places: Vec<Context> = known.iter().flat_map(Directive::contexts_today).collect();
         places.sort_unstable();
         places.dedup();

@@ -2,37 +2,38 @@
 
 use std::path::Path;
 
-use memchr::memmem;
-
 /// Whether a text has marks that a generator fills: `{{ … }}`, `{% … %}`, `<% … %>`, `%%NAME%%`, `@NAME@`, and in
 /// files named as templates `${NAME}`.
 pub(crate) fn has_marks(path: &Path, text: &[u8]) -> bool {
-    let opens = |mark: &[u8], inside: fn(u8) -> bool| {
-        memmem::find_iter(text, mark).any(|at| text.get(at + mark.len()).is_some_and(|&b| inside(b)))
-    };
-    let spaced = |b: u8| b == b' ' || b == b'-' || b == b'.' || b == b'#' || b == b'/' || b.is_ascii_alphabetic();
-    opens(b"{{", spaced)
-        || opens(b"{%", |b| b == b' ' || b == b'-')
-        || opens(b"<%", |b| matches!(b, b' ' | b'=' | b'-'))
-        || enclosed(text, b"%%")
-        || enclosed(text, b"@")
-        || (is_named_template(path) && opens(b"${", |b| b.is_ascii_uppercase()))
-}
-
-/// `%%NAME%%`, `@NAME@`: a name in capitals between two marks.
-fn enclosed(text: &[u8], mark: &[u8]) -> bool {
-    memmem::find_iter(text, mark).any(|at| {
-        let rest = &text[at + mark.len()..];
-        let name = rest.iter().take_while(|b| b.is_ascii_uppercase() || **b == b'_' || b.is_ascii_digit()).count();
-        name > 1 && rest[name..].starts_with(mark)
+    let named = is_named_template(path);
+    memchr::memchr3_iter(b'{', b'%', b'@', text).any(|at| {
+        let before = at.checked_sub(1).map(|before| text[before]);
+        let next = |offset: usize| text.get(at + offset).copied().unwrap_or_default();
+        match text[at] {
+            b'{' if before == Some(b'$') => named && next(1).is_ascii_uppercase(),
+            b'{' if next(1) == b'{' => {
+                next(2).is_ascii_alphabetic() || matches!(next(2), b' ' | b'-' | b'.' | b'#' | b'/')
+            }
+            b'%' if before == Some(b'{') => matches!(next(1), b' ' | b'-'),
+            b'%' if before == Some(b'<') => matches!(next(1), b' ' | b'=' | b'-'),
+            b'%' => next(1) == b'%' && enclosed(&text[at..], b"%%"),
+            b'@' => enclosed(&text[at..], b"@"),
+            _ => false,
+        }
     })
 }
 
+/// `%%NAME%%`, `@NAME@`: a name in capitals between two marks, the first of which `text` begins with.
+fn enclosed(text: &[u8], mark: &[u8]) -> bool {
+    let rest = &text[mark.len()..];
+    let name = rest.iter().take_while(|b| b.is_ascii_uppercase() || **b == b'_' || b.is_ascii_digit()).count();
+    name > 1 && rest[name..].starts_with(mark)
+}
+
 fn is_named_template(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    ["template", "tmpl", "tpl", "j2", "erb", "gtpl", "in", "ctmpl", "mustache"]
-        .iter()
-        .any(|end| name.ends_with(&format!(".{end}")) || name.contains(&format!(".{end}.")))
+    const ENDINGS: [&[u8]; 9] = [b"template", b"tmpl", b"tpl", b"j2", b"erb", b"gtpl", b"in", b"ctmpl", b"mustache"];
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.split(|&b| b == b'.').skip(1).any(|part| ENDINGS.iter().any(|ending| part.eq_ignore_ascii_case(ending)))
 }
 
 #[cfg(test)]

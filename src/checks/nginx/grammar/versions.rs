@@ -1,7 +1,7 @@
 //! Names and keywords that a version of the target does not know yet or any more.
 
 use super::{Fault, Finder, Line};
-use crate::catalog::nginx::{Directive, Kind, lookup_in};
+use crate::catalog::nginx::{Directive, Kind};
 use crate::checks::nginx::name_span;
 use crate::checks::nginx::text::whole_line;
 use crate::checks::nginx::tls_switch;
@@ -14,7 +14,7 @@ impl<'m> Finder<'_, 'm> {
         if directive.is_settled_since(self.oldest) && directive.deprecated.is_none() {
             return;
         }
-        let candidates: Vec<&Directive> = lookup_in(line.node.name(), line.context).collect();
+        let candidates: Vec<&Directive> = line.directives().collect();
         if candidates.iter().any(|d| d.module.kind == Kind::ThirdParty) {
             return;
         }

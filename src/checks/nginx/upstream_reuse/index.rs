@@ -2,6 +2,7 @@
 //! that no rule is more than linear.
 
 use foldhash::{HashMap, HashSet};
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use crate::model::nginx::{Backend, Pass, Protocol, variables_in};
@@ -38,7 +39,7 @@ pub(super) struct Index {
     repeated: HashSet<FileId>,
     /// Place in the text of a line of [`INHERITED`] in such a file to the lines that it is.
     copies: HashMap<Span, Vec<NodeId>>,
-    /// Lower-case variable with its `$` to the directives whose arguments use it. Built when asked for.
+    /// Lower-case variable without its `$` to the directives whose arguments use it. Built when asked for.
     variables: OnceCell<HashMap<Vec<u8>, Vec<NodeId>>>,
 }
 
@@ -104,7 +105,8 @@ impl Index {
     /// The directives that use a variable, written with its `$`, by its whole name.
     pub(super) fn uses(&self, model: &Model, variable: &[u8]) -> impl Iterator<Item = NodeId> {
         let uses = self.variables.get_or_init(|| variable_uses(model));
-        uses.get(variable.to_ascii_lowercase().as_slice()).into_iter().flatten().copied()
+        let name = variable.strip_prefix(b"$").unwrap_or(variable).to_ascii_lowercase();
+        uses.get(name.as_slice()).into_iter().flatten().copied()
     }
 
     /// Whether a pass names that host without an upstream.
@@ -151,7 +153,15 @@ fn variable_uses(model: &Model) -> HashMap<Vec<u8>, Vec<NodeId>> {
         let arguments = if node.is("map") { 1 } else { node.args().len() };
         for word in node.args().take(arguments).map(Word::value) {
             for name in variables_in(word) {
-                let known = uses.entry([b"$", &name.to_ascii_lowercase()[..]].concat()).or_default();
+                let lower = if name.iter().any(u8::is_ascii_uppercase) {
+                    Cow::Owned(name.to_ascii_lowercase())
+                } else {
+                    Cow::Borrowed(name)
+                };
+                let known = match uses.get_mut(&*lower) {
+                    Some(known) => known,
+                    None => uses.entry(lower.into_owned()).or_default(),
+                };
                 if known.last() != Some(&node.id()) {
                     known.push(node.id());
                 }

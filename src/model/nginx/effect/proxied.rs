@@ -146,6 +146,9 @@ impl<'m> Around<'m> {
     /// A text with `$proxy_host` and `$proxy_port` in it resolved.
     fn resolved(&self, text: &[u8]) -> Vec<u8> {
         let mut out = text.to_vec();
+        if memchr::memmem::find(text, b"proxy_").is_none() {
+            return out;
+        }
         for (name, value) in [("proxy_host", self.proxy_host()), ("proxy_port", self.proxy_port())] {
             for form in [format!("${{{name}}}"), format!("${name}")] {
                 out = replaced(&out, form.as_bytes(), &value);
