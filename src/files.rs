@@ -12,6 +12,8 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use foldhash::HashMap;
+
 /// What a path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -209,17 +211,25 @@ pub struct Overlay<'a> {
     base: &'a dyn Files,
     /// Keyed by canonical path.
     changed: BTreeMap<PathBuf, Arc<[u8]>>,
+    /// Keyed by the path that they are opened by.
+    opened: HashMap<PathBuf, Arc<[u8]>>,
 }
 
 impl<'a> Overlay<'a> {
     /// `base` without changes.
     pub fn new(base: &'a dyn Files) -> Self {
-        Self { base, changed: BTreeMap::new() }
+        Self::with(base, BTreeMap::new())
     }
 
     /// `base` with these files, by canonical path, replaced.
     pub fn with(base: &'a dyn Files, changed: BTreeMap<PathBuf, Arc<[u8]>>) -> Self {
-        Self { base, changed }
+        Self { base, changed, opened: HashMap::default() }
+    }
+
+    /// Takes the content of files, by the paths that they are opened by, for known: they are not read again.
+    #[must_use]
+    pub fn knowing(self, opened: HashMap<PathBuf, Arc<[u8]>>) -> Self {
+        Self { opened, ..self }
     }
 
     /// Replaces the content of a file.
@@ -239,6 +249,9 @@ impl<'a> Overlay<'a> {
 
 impl Files for Overlay<'_> {
     fn read(&self, path: &Path) -> io::Result<Arc<[u8]>> {
+        if let Some(bytes) = self.opened.get(path) {
+            return Ok(bytes.clone());
+        }
         if !self.changed.is_empty()
             && let Ok(canonical) = self.base.canonical(path)
             && let Some(bytes) = self.changed.get(&canonical)
@@ -266,6 +279,27 @@ impl Files for Overlay<'_> {
 
     fn is_link(&self, path: &Path) -> bool {
         self.base.is_link(path)
+    }
+}
+
+/// Canonical paths of many files: each folder is asked for only once.
+#[derive(Debug, Clone, Default)]
+pub struct Folders(HashMap<PathBuf, PathBuf>);
+
+impl Folders {
+    /// The path with every link resolved; by text alone where that cannot be done.
+    pub fn canonical(&mut self, files: &dyn Files, path: &Path) -> PathBuf {
+        let resolved = |path: &Path| files.canonical(path).unwrap_or_else(|_| normal(path));
+        match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) if !files.is_link(path) => {
+                let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+                if !self.0.contains_key(folder) {
+                    self.0.insert(folder.to_owned(), resolved(folder));
+                }
+                self.0[folder].join(name)
+            }
+            _ => resolved(path),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::nginx::Context;
 use super::{Entry, Model, NotRead, Problem, ProblemKind};
-use crate::files::{Files, Kind, normal, reason};
+use crate::files::{Files, Folders, Kind, normal, reason};
 use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::syntax::SyntaxError;
 use crate::syntax::nginx::{Parsed, parse};
@@ -65,7 +65,7 @@ pub struct Loader {
     maps: PathMap,
     ids: HashMap<PathBuf, FileId>,
     loaded: Vec<Option<Loaded>>,
-    folders: HashMap<PathBuf, PathBuf>,
+    folders: Folders,
 }
 
 /// A file that was read.
@@ -144,28 +144,13 @@ impl Loader {
 
     /// The id of a file, the same for every name of it.
     fn intern(&mut self, files: &dyn Files, path: &Path) -> FileId {
-        let canonical = self.canonical(files, path);
+        let canonical = self.folders.canonical(files, path);
         let next = FileId(self.loaded.len() as u32);
         let id = *self.ids.entry(canonical).or_insert(next);
         if id == next {
             self.loaded.push(None);
         }
         id
-    }
-
-    /// Resolves links; folders are asked for once only.
-    fn canonical(&mut self, files: &dyn Files, path: &Path) -> PathBuf {
-        let resolved = |path: &Path| files.canonical(path).unwrap_or_else(|_| normal(path));
-        match (path.parent(), path.file_name()) {
-            (Some(folder), Some(name)) if !files.is_link(path) => {
-                let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-                if !self.folders.contains_key(folder) {
-                    self.folders.insert(folder.to_owned(), resolved(folder));
-                }
-                self.folders[folder].join(name)
-            }
-            _ => resolved(path),
-        }
     }
 
     #[expect(clippy::type_complexity, reason = "used once, right below its only caller")]

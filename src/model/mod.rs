@@ -91,6 +91,7 @@ pub(crate) struct Index {
     ids: HashMap<Box<[u8]>, u32>,
     /// The id of the name of every entry.
     of_entry: Vec<u32>,
+    names: Vec<Box<[u8]>>,
     /// By id of the name: (enclosing entry, entry), sorted.
     lines: Vec<Vec<(u32, NodeId)>>,
     /// By id of the name: what nginx's catalogue has of it.
@@ -101,11 +102,12 @@ impl Index {
     fn new(model: &Model) -> Self {
         let mut index = Self::default();
         for node in model.nodes() {
-            let name = node.name();
+            let name = node.words().next().map_or(&b""[..], Word::value);
             let id = match index.ids.get(name) {
                 Some(&id) => id,
                 None => {
                     index.ids.insert(name.into(), index.lines.len() as u32);
+                    index.names.push(name.into());
                     index.lines.push(Vec::new());
                     index.directives.push(if model.server == Server::Nginx { lookup(name) } else { &[] });
                     index.lines.len() as u32 - 1
@@ -116,6 +118,10 @@ impl Index {
         }
         index.lines.iter_mut().for_each(|lines| lines.sort_unstable());
         index
+    }
+
+    fn name(&self, entry: NodeId) -> &[u8] {
+        &self.names[self.of_entry[entry.0 as usize] as usize]
     }
 
     fn named(&self, name: &[u8]) -> &[(u32, NodeId)] {
@@ -348,7 +354,7 @@ impl<'m> Node<'m> {
 
     /// Its name, as the server sees it; empty for a block without one.
     pub fn name(self) -> &'m [u8] {
-        self.words().next().map_or(b"", Word::value)
+        self.model.index().name(self.id)
     }
 
     /// Whether it has that name.

@@ -1,7 +1,8 @@
 //! One round: as many of a plan's groups as go together.
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::plan::Plan;
@@ -11,6 +12,7 @@ use crate::files::{Files, Overlay};
 use crate::fix::apply::{Change, Patch};
 use crate::lint::guard::{self, Author, Edited};
 use crate::model::{Model, ProblemKind};
+use crate::source::{FileId, SourceFile};
 
 /// Groups that are wrong, by index.
 pub(super) type Refused = Vec<(usize, Reason)>;
@@ -94,12 +96,26 @@ impl<'a, L: Linter> Round<'a, L> {
             changed.insert(path.to_owned(), new.clone());
             texts.insert(number, new);
         }
-        let overlay = Overlay::with(self.files, changed);
+        let readers = self.plan.texts.readers(patch.files());
+        let opened = readers.iter().flat_map(|&number| self.opened(number, &texts)).collect();
+        let overlay = Overlay::with(self.files, changed).knowing(opened);
         let mut models = BTreeMap::new();
-        for number in self.plan.texts.readers(patch.files()) {
+        for number in readers {
             models.insert(number, self.linter.load(number, &self.state.checked[number], &overlay)?);
         }
         Ok(Trial { groups, patch, texts, models })
+    }
+
+    /// The files of a configuration by the paths that they were opened by, with their new texts.
+    fn opened(&self, number: usize, texts: &BTreeMap<usize, Arc<[u8]>>) -> Vec<(PathBuf, Arc<[u8]>)> {
+        let model = &self.state.checked[number].model;
+        let unread: HashSet<&Path> = model.not_read().iter().map(|it| it.path.as_path()).collect();
+        let read = model.sources().iter().filter(|(_, file)| !unread.contains(file.path()));
+        let text = |(id, file): (FileId, &Arc<SourceFile>)| {
+            let new = self.plan.texts.number(number, id).and_then(|file| texts.get(&file));
+            (file.path().to_owned(), new.unwrap_or(file.bytes()).clone())
+        };
+        read.map(text).collect()
     }
 
     /// Why a trial may not stand.

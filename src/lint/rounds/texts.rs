@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Checked;
-use crate::files::Files;
+use crate::files::{Files, Folders};
 use crate::fix::Fix;
 use crate::fix::apply::Change;
 use crate::source::FileId;
@@ -31,10 +31,11 @@ impl Texts {
     pub(super) fn new(files: &dyn Files, checked: &[Arc<Checked>]) -> Self {
         let mut texts = Self::default();
         let mut known = HashMap::default();
+        let mut folders = Folders::default();
         for (model, one) in checked.iter().enumerate() {
             let mut numbers = Vec::new();
             for (_, file) in one.model.sources().iter() {
-                let path = files.canonical(file.path()).unwrap_or_else(|_| file.path().to_owned());
+                let path = folders.canonical(files, file.path());
                 let number = *known.entry(path.clone()).or_insert_with(|| {
                     texts.files.push(Text { path, bytes: file.bytes().clone(), readers: BTreeSet::new() });
                     texts.files.len() - 1
