@@ -270,7 +270,7 @@ impl Files for Overlay<'_> {
     }
 
     fn kind(&self, path: &Path) -> Kind {
-        self.base.kind(path)
+        if self.opened.contains_key(path) { Kind::File } else { self.base.kind(path) }
     }
 
     fn walk(&self, folder: &Path) -> Walk {

@@ -64,6 +64,8 @@ pub struct Loader {
     root: Root,
     maps: PathMap,
     ids: HashMap<PathBuf, FileId>,
+    /// The same by the names that files were opened by.
+    opened: HashMap<PathBuf, FileId>,
     loaded: Vec<Option<Loaded>>,
     folders: Folders,
 }
@@ -144,12 +146,16 @@ impl Loader {
 
     /// The id of a file, the same for every name of it.
     fn intern(&mut self, files: &dyn Files, path: &Path) -> FileId {
+        if let Some(&id) = self.opened.get(path) {
+            return id;
+        }
         let canonical = self.folders.canonical(files, path);
         let next = FileId(self.loaded.len() as u32);
         let id = *self.ids.entry(canonical).or_insert(next);
         if id == next {
             self.loaded.push(None);
         }
+        self.opened.insert(path.to_owned(), id);
         id
     }
 
