@@ -1,6 +1,6 @@
 //! Which configuration file a path has.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -5,7 +5,7 @@ mod outcome;
 pub mod policy;
 mod scope;
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -152,7 +152,7 @@ struct Session {
 
 impl Session {
     fn new(configs: Vec<scope::Config>) -> (Self, Vec<Model>) {
-        let mut session = Self { loaders: Vec::new(), policies: Vec::new(), numbers: HashMap::new() };
+        let mut session = Self { loaders: Vec::new(), policies: Vec::new(), numbers: HashMap::default() };
         let mut models = Vec::new();
         for scope::Config { loader, model, policy, .. } in configs {
             session.numbers.insert(main(&model).to_owned(), models.len());
