@@ -2,6 +2,7 @@
 
 pub mod globs;
 #[cfg(not(target_family = "wasm"))]
+pub(crate) mod interrupt;
 pub mod scratch;
 #[cfg(not(target_family = "wasm"))]
 pub mod write;

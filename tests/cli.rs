@@ -12,6 +12,9 @@ mod fixing;
 mod json;
 #[path = "cli/odd_files.rs"]
 mod odd_files;
+#[cfg(unix)]
+#[path = "cli/signals.rs"]
+mod signals;
 #[path = "cli/terminal.rs"]
 mod terminal;
 #[path = "cli/verify.rs"]

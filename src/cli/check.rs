@@ -199,7 +199,7 @@ fn request(args: &Args, terminal: &Terminal) -> Result<Request, Trouble> {
     })
 }
 
-fn troubles(errors: Vec<session::Error>) -> Vec<Trouble> {
+pub(super) fn troubles(errors: Vec<session::Error>) -> Vec<Trouble> {
     let trouble = |error: &session::Error| {
         let help = Some(error.help()).filter(|help| !help.is_empty());
         Trouble { message: error.to_string(), help }

@@ -65,7 +65,7 @@ pub(super) struct Inputs {
 }
 
 /// Options that say which findings matter.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(super) struct Limits {
     /// Leave out findings below this: info, warning or error [info]
     #[arg(long, value_name = "LEVEL", value_enum, hide_possible_values = true, help_heading = "Output")]

@@ -10,6 +10,7 @@ mod review;
 mod rules;
 mod terminal;
 mod verify;
+mod which;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -78,6 +79,7 @@ Examples:
   proxylint check --nginx 1.24 nginx.conf   for the nginx that will read it
   proxylint check --diff nginx.conf         the patch, for `git apply` or `patch -p1`
   proxylint check --fix nginx.conf          write the safe fixes
+  proxylint which nginx.conf /api           the settings in effect in `location /api`
   proxylint explain nginx/bare-proxy-pass   what a rule is about
   proxylint rules                           all rules, one a line";
 
@@ -98,6 +100,8 @@ enum Command {
     Check(Box<check::Args>),
     /// Print what is in effect for a path, and where each value comes from.
     Config(Box<config::Args>),
+    /// Print the settings in effect at a place of a configuration: inherited ones and defaults too.
+    Which(Box<which::Args>),
     /// Print the page of a rule: what is wrong, why, how it is mended, examples.
     Explain(explain::Args),
     /// List the rules, one a line, or run the examples of a folder of rules.
@@ -130,6 +134,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let done = match cli.command {
         Command::Check(args) => check::run(&args, &terminal),
         Command::Config(args) => config::run(&args, &terminal),
+        Command::Which(args) => which::run(&args, &terminal),
         Command::Explain(args) => explain::run(&args, &terminal),
         Command::Rules(args) => rules::run(&args, &terminal),
     };

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::Trouble;
 use super::patch::quoted;
 use super::terminal::Terminal;
+use crate::files::interrupt::Interrupt;
 use crate::files::scratch::Scratch;
 use crate::files::{Disk, Files, Overlay};
 use crate::model::Model;
@@ -35,11 +36,13 @@ const BUG: &str = "this is a bug of proxylint, please report it; `--ignore` leav
 /// # Errors
 /// When a server refuses a patched configuration, or when it cannot be told.
 pub(super) fn run(outcome: &Outcome, command: &str, terminal: &Terminal, quiet: bool) -> Result<(), Trouble> {
+    // Dropped last: a signal ends the program once the copies are gone.
+    let interrupt = Interrupt::hold();
     let changed = outcome.changed.iter().map(|file| (file.path.clone(), file.new.clone())).collect();
     let patched = Overlay::with(&Disk, changed);
     for config in outcome.configs.iter().filter(|config| config.is_changed()) {
         let test = Test::new(command, config.before.server())?;
-        let lines = test.judge(config, &patched)?;
+        let lines = test.judge(config, &patched, &interrupt)?;
         if !quiet {
             lines.iter().for_each(|line| terminal.notice(line));
         }
@@ -77,7 +80,7 @@ impl<'a> Test<'a> {
     }
 
     /// Notices about a configuration that passed.
-    fn judge(&self, config: &Config, patched: &dyn Files) -> Result<Vec<String>, Trouble> {
+    fn judge(&self, config: &Config, patched: &dyn Files, interrupt: &Interrupt) -> Result<Vec<String>, Trouble> {
         let main = config.before.sources().get(config.before.main()).path().display().to_string();
         let server = self.server().name();
         if !verify::is_testable(config.before.root_context()) {
@@ -86,8 +89,8 @@ impl<'a> Test<'a> {
             return Err(Trouble::new(why).help("name the main file instead, or leave --verify out"));
         }
         let maps = &config.policy.maps;
-        let before = self.verdict(&config.before, maps, &Disk)?;
-        let after = self.verdict(&config.after, maps, patched)?;
+        let before = self.verdict(&config.before, maps, &Disk, interrupt)?;
+        let after = self.verdict(&config.after, maps, patched, interrupt)?;
         let who = self.version().map_or_else(|| server.to_owned(), |version| format!("{server} {version}"));
         match before.then(after) {
             Answer::Verified => Ok(self.notices(config, format!("verified: {who} accepts the patched `{main}`"))),
@@ -122,7 +125,13 @@ impl<'a> Test<'a> {
     }
 
     /// What the server says of a model. A copy is made for it, and taken away.
-    fn verdict(&self, model: &Model, maps: &PathMap, files: &dyn Files) -> Result<Verdict, Trouble> {
+    fn verdict(
+        &self,
+        model: &Model,
+        maps: &PathMap,
+        files: &dyn Files,
+        interrupt: &Interrupt,
+    ) -> Result<Verdict, Trouble> {
         let trouble = |error| Trouble::new(format!("no copy to verify could be made, so nothing was written: {error}"));
         let scratch = Scratch::new().map_err(trouble)?;
         let folder = scratch.path().map_err(trouble)?;
@@ -132,7 +141,7 @@ impl<'a> Test<'a> {
         };
         let plan = plan.map_err(trouble)?;
         scratch.fill(&plan.entries).map_err(trouble)?;
-        let (accepted, output) = output(&mut self.command(&plan, &folder))?;
+        let (accepted, output) = output(&mut self.command(&plan, &folder), || interrupt.pending())?;
         Ok(Verdict::of(accepted, &output, &folder))
     }
 
@@ -162,7 +171,7 @@ impl<'a> Test<'a> {
     fn version(&self) -> Option<Version> {
         let Self::Program { server, program } = self else { return None };
         let argument = if *server == Server::Nginx { "-v" } else { "version" };
-        let (_, output) = output(Command::new(program).arg(argument)).ok()?;
+        let (_, output) = output(Command::new(program).arg(argument), || false).ok()?;
         let number = output.split(|c: char| c.is_whitespace() || c == '/').find_map(|word| {
             let word = word.trim_start_matches('v');
             word.chars().next().filter(char::is_ascii_digit).map(|_| word.to_owned())
@@ -183,7 +192,7 @@ fn find(name: &Path) -> Option<PathBuf> {
 }
 
 /// Whether a command succeeded, and all that it printed.
-fn output(command: &mut Command) -> Result<(bool, String), Trouble> {
+fn output(command: &mut Command, interrupted: impl Fn() -> bool) -> Result<(bool, String), Trouble> {
     let program = command.get_program().to_owned();
     let failed = |error: std::io::Error| cannot_run(&program, &error.to_string());
     let mut printed = tempfile::tempfile().map_err(failed)?;
@@ -193,10 +202,10 @@ fn output(command: &mut Command) -> Result<(bool, String), Trouble> {
     let status = loop {
         match child.try_wait().map_err(failed)? {
             Some(status) => break status,
-            None if start.elapsed() > PATIENCE => {
+            None if interrupted() || start.elapsed() > PATIENCE => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(cannot_run(&program, "it does not end"));
+                return Err(cannot_run(&program, if interrupted() { "interrupted" } else { "it does not end" }));
             }
             None => std::thread::sleep(Duration::from_millis(5)),
         }

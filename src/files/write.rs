@@ -4,7 +4,6 @@
 //! The new texts are laid down beside the files first; then the old ones are kept under a second
 //! name, and the new ones renamed over them. When a rename fails, the old ones are renamed back.
 
-mod interrupt;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -17,7 +16,7 @@ use std::sync::Arc;
 
 use tempfile::TempPath;
 
-use interrupt::Interrupt;
+use super::interrupt::Interrupt;
 use store::{Disk, Store};
 
 /// A file to be replaced.
@@ -185,6 +184,7 @@ fn unchanged(store: &impl Store, file: &Rewrite) -> Result<(), Cause> {
 /// # Errors
 /// When it cannot be written.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let _interrupt = Interrupt::hold();
     let failed = |error| WriteError { cause: Cause::system(path, &error), aftermath: Aftermath::default() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();

@@ -26,7 +26,7 @@ use crate::version::{Server, Version, VersionSet};
 pub use owners::{Author, Edited};
 use owners::{Home, Homes, Owners};
 use pairs::{Kind, Pair, Touch, pairs};
-pub use words::sentences;
+pub use words::{level, sentences};
 
 /// A difference that no fix was meant to bring.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,6 +7,7 @@ pub mod include;
 pub mod layout;
 pub mod load;
 pub mod nginx;
+pub mod settings;
 
 use foldhash::{HashMap, HashSet};
 use std::path::PathBuf;

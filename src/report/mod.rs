@@ -13,6 +13,7 @@ pub mod summary;
 #[cfg(test)]
 mod tests;
 mod text;
+pub mod which;
 
 use std::io::{self, Write};
 use std::path::Path;

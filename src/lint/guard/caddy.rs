@@ -6,12 +6,9 @@ use std::collections::BTreeSet;
 use super::pairs::{Pair, Side};
 use super::{Cause, Changed, structures};
 use crate::model::Node;
-use crate::model::caddy::pool::Pool;
+use crate::model::caddy::effect::{POOL, shown};
 use crate::model::nginx::effect::Key;
 use crate::version::{Server, VersionSet};
-
-/// The option that says how many idle connections are kept for each address.
-const POOL: &[u8] = b"keepalive_idle_conns_per_host";
 
 pub(super) fn differences(pairs: &[Pair<'_>], target: &VersionSet) -> Vec<Changed> {
     let mut changed = Vec::new();
@@ -39,14 +36,6 @@ fn pools(pairs: &[Pair<'_>], target: &VersionSet, changed: &mut Vec<Changed>) {
                 changed.push(Changed { pair, key: Key::new(POOL, b""), before: was, after: is, causes });
             }
         }
-    }
-}
-
-fn shown(pool: Pool) -> Option<Vec<u8>> {
-    match pool {
-        Pool::Keeps(count) => Some(count.to_string().into_bytes()),
-        Pool::Off => Some(b"off".to_vec()),
-        Pool::NoMatter | Pool::Unknown => None,
     }
 }
 

@@ -8,11 +8,15 @@ use crate::model::{Level, Node};
 /// Places that are named; more are counted.
 const NAMED: usize = 2;
 
-/// A level for people: "`location /api` of `example.com`".
 pub(super) fn place(pair: &Pair<'_>) -> String {
-    let Some(node) = pair.before.node() else { return "the main level".to_owned() };
+    level(pair.before)
+}
+
+/// A level for people: "`location /api` of `example.com`".
+pub fn level(level: Level<'_>) -> String {
+    let Some(node) = level.node() else { return "the main level".to_owned() };
     let head = String::from_utf8_lossy(&effect::text(node.words())).into_owned();
-    match server(pair.before).filter(|server| *server != node).and_then(|server| server.own("server_name").next()) {
+    match server(level).filter(|server| *server != node).and_then(|server| server.own("server_name").next()) {
         Some(name) => format!("`{head}` of `{}`", String::from_utf8_lossy(name.value(0).unwrap_or_default())),
         None => format!("`{head}`"),
     }

@@ -1,6 +1,7 @@
 //! Caddy's view of a model.
 
 pub mod accept;
+pub mod effect;
 pub mod load;
 pub mod options;
 pub mod pool;

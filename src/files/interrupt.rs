@@ -1,7 +1,7 @@
-//! Signals that wait until the files are all old or all new.
+//! Signals that wait until temporary files are gone, and the files all old or all new.
 
 /// While one exists, a signal that would end the program is only noted.
-pub(super) struct Interrupt(());
+pub(crate) struct Interrupt(());
 
 #[cfg(unix)]
 mod unix {
@@ -37,7 +37,8 @@ mod unix {
     }
 
     impl Interrupt {
-        pub(in super::super) fn hold() -> Self {
+        /// Begins to note signals.
+        pub(crate) fn hold() -> Self {
             if let Some(shared) = shared() {
                 shared.free.store(false, Ordering::SeqCst);
             }
@@ -45,7 +46,7 @@ mod unix {
         }
 
         /// Whether a signal came.
-        pub(in super::super) fn pending(&self) -> bool {
+        pub(crate) fn pending(&self) -> bool {
             shared().is_some_and(|shared| shared.noted.load(Ordering::SeqCst) != 0)
         }
     }
@@ -66,12 +67,12 @@ mod unix {
 
 #[cfg(not(unix))]
 impl Interrupt {
-    pub(super) fn hold() -> Self {
+    pub(crate) fn hold() -> Self {
         Self(())
     }
 
     /// Whether a signal came.
-    pub(super) fn pending(&self) -> bool {
+    pub(crate) fn pending(&self) -> bool {
         let _ = self.0;
         false
     }
