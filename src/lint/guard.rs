@@ -274,7 +274,10 @@ impl<'m> Compare<'_, 'm> {
         let (Some(before), Some(after)) = (effect::pass_of(pair.before), effect::pass_of(pair.after)) else { return };
         let mut defined = self.definitions.used_by(pair.before.model(), before);
         defined.extend(self.definitions.used_by(pair.after.model(), after));
-        let decisive = |cause: &&Cause| effect::decides_proxied(&self.touch(**cause).key.name);
+        let decisive = |cause: &&Cause| {
+            let name = &self.touch(**cause).key.name;
+            effect::decides_proxied(name) && (!name.ends_with(b"_pass") || self.is_level_of((before, after), cause.0))
+        };
         let lines: Vec<Cause> = self.causes.iter().filter(decisive).copied().collect();
         if lines.is_empty() && defined.is_empty() {
             return;
@@ -284,6 +287,12 @@ impl<'m> Compare<'_, 'm> {
             lines.iter().filter(decides).chain(&defined).copied().collect()
         };
         self.compare(&self.versions.plain, effect::proxied, causes, changed);
+    }
+
+    /// Whether a pass before or after stands on the levels of a pair: others of its name have no say.
+    fn is_level_of(&self, (before, after): (&Pass, &Pass), pair: usize) -> bool {
+        let Pair { before: old, after: new, .. } = &self.pairs[pair];
+        old.model().node(before.node).level() == *old || new.model().node(after.node).level() == *new
     }
 
     fn compare(

@@ -196,7 +196,9 @@ pub fn run<L: Linter>(
         let Round { trial, refused, .. } = Round::play(linter, files, &state, &plan, (0..open).collect())?;
         let Some(trial) = trial else {
             judge_rest(linter, files, &mut state)?;
-            return Ok(state.finish(&plan, refused));
+            // The reasons name what the guard saw.
+            let held = Plan::new(files, &state.checked, allow).held;
+            return Ok(state.finish(&Plan { held, ..plan }, refused));
         };
         let strays = strays(&state.checked, &plan, &trial);
         if state.demote(&plan, strays) && allow == Safety::Safe {

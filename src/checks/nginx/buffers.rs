@@ -134,11 +134,15 @@ fn judge(cx: &mut Cx<'_>, family: &str, names: &[String; 5], level: Level<'_>, r
     }
 }
 
-/// The number of buffers that is enough, in buffers of the size of the largest.
+/// The number of buffers that is enough, in buffers of the size of the largest; never fewer or smaller
+/// ones than there are. `None` where more buffers do not help.
 fn raise(level: Level<'_>, names: &[String; 5], sizes: &Sizes, line: Node<'_>) -> Option<Fix> {
     let each = (sizes.largest() as u64).next_power_of_two() as i64;
-    let count = (sizes.busy() + each - 1) / each + 1;
-    let value = format!("{} {}", count.max(2), text(each));
+    let count = ((sizes.busy() + each - 1) / each + 1).max(2).max(sizes.count);
+    if (Sizes { count, each, ..*sizes }).fault("").is_some() {
+        return None;
+    }
+    let value = format!("{count} {}", text(each));
     let title = format!("write `{} {value}`", names[0]);
     let change = format!("a request takes up to {} of memory for buffers", text(count * each));
     match level.setting(&names[0]) {
