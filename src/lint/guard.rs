@@ -282,9 +282,12 @@ impl<'m> Compare<'_, 'm> {
         if lines.is_empty() && defined.is_empty() {
             return;
         }
+        let by_variable = before.by_variable || after.by_variable;
         let causes = |key: &Key| {
             let decides = |cause: &&Cause| decides(&self.touch(**cause).key.name, &key.name);
-            lines.iter().filter(decides).chain(&defined).copied().collect()
+            // An upstream has no say in what it is asked for, a variable may have.
+            let defined = if *key.name == *effect::TARGET && !by_variable { &[][..] } else { &defined };
+            lines.iter().filter(decides).chain(defined).copied().collect()
         };
         self.compare(&self.versions.plain, effect::proxied, causes, changed);
     }

@@ -74,6 +74,10 @@ pub(super) fn add_lines(node: Node<'_>, lines: &[String]) -> Result<Vec<Edit>, S
         }
         Body::None { .. } => {
             let last = node.words().next_back().map_or(head, crate::model::Word::span);
+            let rest = file.bytes()[last.end as usize..end_of_line(file, last).end as usize].trim_ascii();
+            if !(rest.is_empty() || rest.starts_with(b"#")) {
+                return Err("something else stands behind it on its line".to_owned());
+            }
             let outer = indent(file, head);
             let inner = format!("{outer}{}", unit(node));
             let mut text = String::new();

@@ -61,7 +61,11 @@ fn sentence(group: &[&Difference]) -> String {
             format!("requests go to {} instead of {}", value(after), value(before))
         }
         (name, before, after) if name == TARGET => {
-            format!("the backend is asked for {} instead of {}", value(after), value(before))
+            let asked = |it: &Option<Vec<u8>>| match it {
+                Some(target) => quoted(target),
+                None => "the path of the request".to_owned(),
+            };
+            format!("the backend is asked for {} instead of {}", asked(after), asked(before))
         }
         (b"keepalive_idle_conns_per_host", _, Some(after)) if **after == *b"off" => {
             "no idle connections to the backend are kept".to_owned()
