@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""corpus_fix.py [--every N] [PATH ...]: does nginx still accept the public configurations once proxylint has fixed them?
+"""corpus_fix.py [--every N] [PATH ...]: do nginx and Caddy still accept configurations once proxylint has fixed them?
 
-Takes every nginx configuration of ../shared/corpus that its INDEX.tsv calls `ok`, whole ones and fragments (those are
-included by a main file made for them), and lays it out under /etc/nginx of a chroot. Certificates, users, hosts, folders
-and included files that the server misses are made until `nginx -t` accepts it; one that is not accepted then is left out
-and counted. Then `proxylint check --fix --unsafe-fixes` runs inside the chroot, and the server must accept the result
-without a warning that was not there before: nginx 1.22.1 what was fixed with `--nginx 1.22`, 1.28.3 with 1.28, 1.31.3 with
-1.31, and the first and the last what was fixed with no version named.
+Takes every configuration of ../shared/corpus that its INDEX.tsv calls `ok`, whole ones and fragments (those are included
+by a main file made for them), and every one of ../shared/cases, and lays it out under /etc/nginx of a chroot. Certificates,
+users, hosts, folders and included files that nginx misses are made until `nginx -t` accepts it; one that is not accepted
+then is left out and counted. Then `proxylint check --select all --fix --unsafe-fixes` runs inside the chroot for a stated
+version or for none, a second run must find nothing more, and the server must accept the result without a warning that was
+not there before. Of a Caddyfile, what `caddy adapt` makes of it may differ only in pools and what a fix names.
 """
 
 import argparse
 import asyncio
 import csv
+import json
 import os
 import re
 import shutil
@@ -26,10 +27,12 @@ import rig  # noqa: E402
 from backend import Dns  # noqa: E402
 
 CORPUS = rig.ROOT.parent / "shared/corpus"
+CASES = rig.ROOT.parent / "shared/cases"
 JAIL = Path("/run/jail")
 
 # (the server that judges, the version named to proxylint): a stated branch, and none for all of them.
-RUNS = [("1.22.1", "1.22"), ("1.28.3", "1.28"), ("1.31.3", "1.31"), ("1.22.1", None), ("1.31.3", None)]
+RUNS = [("1.22.1", "1.22"), ("1.22.1", "1.24"), ("1.28.3", "1.28"), ("1.31.3", "1.31"), ("1.22.1", None), ("1.31.3", None)]
+CADDY_RUNS = [("2.6.2", "2.6"), ("2.8.4", "2.8"), ("2.11.7", "2.11"), ("2.6.2", None), ("2.11.7", None)]
 # The columns of INDEX.tsv that say whether a server accepted a configuration elsewhere.
 VERDICTS = {"1.22.1": ["verdict_a"], "1.28.3": ["verdict_a", "verdict_b"], "1.31.3": ["verdict_b"]}
 
@@ -188,15 +191,21 @@ def blank(name, path, line):
 
 # One configuration
 
-def lay(path, kind):
-    """Puts a configuration of the corpus, and what lies beside it, into /etc/nginx of the chroot."""
+def lay(row):
+    """Puts a configuration, and what lies beside it, into /etc/nginx of the chroot."""
     clear_jail()
-    source, home = CORPUS / path, JAIL / "etc/nginx"
+    source, home, kind = row["source"], JAIL / "etc/nginx", row["kind"]
+    if row["server"] == "caddy":
+        if row["beside"]:
+            shutil.copytree(source.parent, home, dirs_exist_ok=True, copy_function=copy_writable)
+        copy_writable(source, home / "Caddyfile")
+        return
     if Path("/etc/nginx/mime.types").exists():
         for name in "mime.types", "fastcgi_params", "fastcgi.conf", "proxy_params", "uwsgi_params", "scgi_params":
             if (Path("/etc/nginx") / name).exists():
                 shutil.copy(Path("/etc/nginx") / name, home / name)
-    shutil.copytree(source.parent, home, dirs_exist_ok=True, copy_function=copy_writable)
+    if row["beside"]:
+        shutil.copytree(source.parent, home, dirs_exist_ok=True, copy_function=copy_writable)
     wrapper = WRAPPERS[kind]
     target = home / "nginx.conf" if wrapper is None else home / source.name
     if wrapper is not None and source.name == "nginx.conf":
@@ -227,27 +236,88 @@ def warnings(words):
     return {re.sub(r" in \S+:\d+$", "", text) for text in re.findall(r"\[warn\] (?:\d+#\d+: )?(.*)", words)}
 
 
-def check(path, kind, version, target):
-    """What happened to one configuration, as a key of OUTCOMES, and what the server said."""
-    lay(path, kind)
-    accepted, before = accept(version, kind)
-    if not accepted:
-        return ("needs a module" if "unknown directive" in before else "not accepted"), before
+class Fixes:
+    """What the fixes of a run were."""
+    applied = also_change = held_back = 0
+
+    def count(self, notices):
+        self.applied += len(re.findall(r"(?m)^fixed: ", notices))
+        self.also_change += len(re.findall(r"(?m)^  this also changes: ", notices))
+        self.held_back += len(re.findall(r"(?m)^  held back: ", notices))
+
+    def __str__(self):
+        return f"{self.applied} fixes, {self.also_change} times with something else that they name, {self.held_back} held back"
+
+
+def fix(command, fixes):
+    """Fixes what lies in the chroot, twice. (what it was, what it is, what went wrong)."""
     original = configuration()
-    stated = ["--nginx", target] if target else []
-    command = ["/usr-proxylint", "check", "--fix", "--unsafe-fixes", *stated, "/etc/nginx/nginx.conf"]
     status, output = inside(*command)
     if status not in (0, 1):
-        return "BROKEN", f"proxylint ended with status {status}:\n{output[-2000:]}"
+        return original, original, f"proxylint ended with status {status}:\n{output[-2000:]}"
+    fixes.count(output)
     fixed = configuration()
+    inside(*command)
+    if configuration() != fixed:
+        return original, fixed, f"a second run changed it again:\n{rig.unified(fixed, configuration())}"
+    return original, fixed, None
+
+
+def check(row, version, target, fixes):
+    """What happened to one configuration, as a key of OUTCOMES, and what the server said."""
+    lay(row)
+    accepted, before = accept(version, row["kind"])
+    if not accepted:
+        return ("needs a module" if "unknown directive" in before else "not accepted"), before
+    stated = ["--nginx", target] if target else []
+    original, fixed, wrong = fix([*PROXYLINT, *stated, "/etc/nginx/nginx.conf"], fixes)
+    if wrong:
+        return "BROKEN", wrong
     accepted, after = nginx_test(version)
     if not accepted:
         return "BROKEN", f"nginx {version} accepted it before and now says:\n{after}\n{rig.unified(original, fixed)}"
     if new := warnings(after) - warnings(before):
         return "BROKEN", f"nginx {version} warns where it did not: {new}\n{rig.unified(original, fixed)}"
-    inside(*command)
-    if configuration() != fixed:
-        return "BROKEN", f"a second run changed it again:\n{rig.unified(fixed, configuration())}"
+    return ("fixed" if fixed != original else "left alone"), ""
+
+
+PROXYLINT = ["/usr-proxylint", "check", "--select", "all", "--peak-concurrency", "200", "--fix", "--unsafe-fixes"]
+
+
+def adapt(version):
+    """What Caddy makes of the Caddyfile: None where it refuses it, and its words."""
+    program = f"/servers/caddy-{version}/caddy"
+    command = ["chroot", JAIL, program, "adapt", "--adapter", "caddyfile", "--config", "/etc/nginx/Caddyfile"]
+    done = subprocess.run(command, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    return json.loads(done.stdout) if done.returncode == 0 else None, done.stderr.decode("latin-1")
+
+
+def without_pools(value):
+    """Caddy's configuration without the pools of connections, which are what fixes are for."""
+    if isinstance(value, list):
+        return [without_pools(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    rest = {key: without_pools(item) for key, item in value.items() if key != "keep_alive"}
+    # A transport that says nothing else is the one that is there without it.
+    return {key: item for key, item in rest.items() if not (key == "transport" and item == {"protocol": "http"})}
+
+
+def check_caddy(row, version, target, fixes):
+    """What happened to one Caddyfile."""
+    lay(row)
+    before, words = adapt(version)
+    if before is None:
+        return "not accepted", words
+    stated = ["--caddy", target] if target else []
+    original, fixed, wrong = fix([*PROXYLINT, *stated, "/etc/nginx/Caddyfile"], fixes)
+    if wrong:
+        return "BROKEN", wrong
+    after, words = adapt(version)
+    if after is None:
+        return "BROKEN", f"Caddy {version} accepted it before and now says:\n{words}\n{rig.unified(original, fixed)}"
+    if without_pools(after) != without_pools(before):
+        return "BROKEN", f"more than pools differs for Caddy {version}:\n{rig.unified(original, fixed)}"
     return ("fixed" if fixed != original else "left alone"), ""
 
 
@@ -260,11 +330,17 @@ def configuration():
     return {name: text for name, text in rig.contents(JAIL / "etc").items() if not name.endswith(".log")}
 
 
-def candidates(paths):
+def candidates(server):
+    """The configurations of the corpus that a server may accept, then the cases, of which it refuses many."""
+    kinds = WRAPPERS if server == "nginx" else ("main",)
     with open(CORPUS / "INDEX.tsv", encoding="utf-8") as index:
         for row in csv.DictReader(index, delimiter="\t", quoting=csv.QUOTE_NONE):
-            if row["path"].startswith("nginx/") and row["kind"] in WRAPPERS and (not paths or row["path"] in paths):
-                yield row
+            if row["path"].startswith(f"{server}/") and row["kind"] in kinds:
+                yield {**row, "server": server, "source": CORPUS / row["path"], "beside": True, "case": False}
+    names = ["*.conf", "peer-*/nginx.conf"] if server == "nginx" else ["*.Caddyfile", "peer-*/Caddyfile"]
+    for source in sorted(path for name in names for path in CASES.glob(name)):
+        yield {"path": str(source.relative_to(CASES)), "kind": "main", "server": server, "source": source, "case": True,
+               "beside": source.parent != CASES, "verdict_a": "ok", "verdict_b": "ok"}
 
 
 def name_server():
@@ -282,29 +358,37 @@ def main(options):
         subprocess.run(["openssl", "dhparam", "-dsaparam", "-out", certificates / "dhparam.pem", "2048"],
                        check=True, capture_output=True)
         build_jail(certificates)
-    broken = 0
-    for version, target in RUNS:
-        accepted = [row for row in candidates(options.paths) if "ok" in (row[column] for column in VERDICTS[version])]
-        rows = accepted[::options.every]
-        counts = Counter()
-        for row in rows:
-            outcome, words = check(row["path"], row["kind"], version, target)
-            counts[outcome] += 1
-            if outcome == "BROKEN" or options.verbose and outcome not in ("fixed", "left alone"):
-                print(f"{outcome} {row['path']}: {words}")
-        print(f"nginx {version}, fixed for {target or 'any version'}, {len(rows)} configurations: "
-              + ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
-        broken += counts["BROKEN"]
-        if counts["not accepted"] * 20 > len(rows):
-            print("WRONG: more than one in twenty is not accepted here; too little is shown")
-            broken += 1
+    broken = sum(run("nginx", check, *one, options) for one in RUNS if options.only in (None, "nginx"))
+    broken += sum(run("caddy", check_caddy, *one, options) for one in CADDY_RUNS if options.only in (None, "caddy"))
     return 1 if broken else 0
+
+
+def run(server, check_one, version, target, options):
+    """All configurations of a server for one version and target; the number of things that are wrong."""
+    verdicts = VERDICTS.get(version, ["verdict_a", "verdict_b"])
+    rows = [row for row in candidates(server)
+            if "ok" in (row[column] for column in verdicts) and (not options.paths or row["path"] in options.paths)]
+    rows = rows[::options.every]
+    counts, fixes, lost = Counter(), Fixes(), 0
+    for row in rows:
+        outcome, words = check_one(row, version, target, fixes)
+        counts[outcome] += 1
+        lost += outcome == "not accepted" and not row["case"]
+        if outcome == "BROKEN" or options.verbose and outcome not in ("fixed", "left alone"):
+            print(f"{outcome} {row['path']}: {words}")
+    print(f"{server} {version}, fixed for {target or 'any version'}, {len(rows)} configurations: "
+          + ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES) + f"; {fixes}", flush=True)
+    if lost * 20 > len(rows):
+        print("WRONG: more than one in twenty of the public ones is not accepted here; too little is shown")
+        return counts["BROKEN"] + 1
+    return counts["BROKEN"]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th configuration")
     parser.add_argument("--verbose", action="store_true", help="say why a configuration is not accepted here")
+    parser.add_argument("--only", choices=["nginx", "caddy"], help="only the configurations of one server")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="only these, as INDEX.tsv names them")
     options = parser.parse_args()
     if not CORPUS.exists():
@@ -312,4 +396,6 @@ if __name__ == "__main__":
     rig.isolate()
     for version in VERDICTS:
         rig.server("nginx", version)
+    for version, _ in CADDY_RUNS:
+        rig.server("caddy", version)
     sys.exit(main(options))

@@ -285,8 +285,9 @@ impl<'m> Compare<'_, 'm> {
         let by_variable = before.by_variable || after.by_variable;
         let causes = |key: &Key| {
             let decides = |cause: &&Cause| decides(&self.touch(**cause).key.name, &key.name);
-            // An upstream has no say in what it is asked for, a variable may have.
-            let defined = if *key.name == *effect::TARGET && !by_variable { &[][..] } else { &defined };
+            // An upstream has no say in what it is asked for and in redirects, a variable may have.
+            let is_apart = *key.name == *effect::TARGET || *key.name == *b"proxy_redirect";
+            let defined = if is_apart && !by_variable { &[][..] } else { &defined };
             lines.iter().filter(decides).chain(defined).copied().collect()
         };
         self.compare(&self.versions.plain, effect::proxied, causes, changed);
