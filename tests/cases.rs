@@ -93,3 +93,102 @@ fn cases_get_what_their_notes_ask_for() {
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
+
+/// A case, a file of it, lines that stand there once the safe fixes are made for nginx 1.24, and texts
+/// that do not.
+type Trap = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
+
+/// The traps in which fixes of other programs broke something. A peer's case that is not named here is
+/// left alone.
+const TRAPS: &[Trap] = &[
+    (
+        "peer-01-bare-proxy-pass",
+        "nginx.conf",
+        &["            proxy_set_header Host 127.0.0.1:8080;", "            proxy_redirect http://127.0.0.1:8080/ /;"],
+        &[],
+    ),
+    // The headers of the server stay in effect: they are written into the location, or it writes none.
+    (
+        "peer-03-inherited-psh-keepalive",
+        "nginx.conf",
+        &["        proxy_set_header Connection \"\";"],
+        &["            proxy_set_header"],
+    ),
+    ("peer-05-psh-host-dropped", "nginx.conf", &["            proxy_set_header Host 127.0.0.1:8080;"], &[]),
+    ("peer-06-ws-map-close", "nginx.conf", &["        '' '';"], &["close"]),
+    ("peer-08-proxy-pass-var-upstream", "nginx.conf", &["        keepalive 32;"], &["resolver"]),
+    // The snippet is used elsewhere too.
+    ("peer-10-include-snippet", "nginx.conf", &["            proxy_set_header Connection \"\";"], &["Host 127.0.0.1"]),
+    ("peer-16-crlf", "nginx.conf", &["            proxy_http_version 1.1;\r"], &["1.1;\n"]),
+    ("peer-20-ssl-on", "nginx.conf", &["        listen 8120 ssl;"], &["ssl on"]),
+    (
+        "peer-36-upstream-hostname",
+        "nginx.conf",
+        &["    upstream localhost_8080 {", "        server [::1]:8080;"],
+        &["resolve"],
+    ),
+    ("peer-43-host-include-level", "nginx.conf", &["        proxy_set_header Connection \"\";"], &[]),
+    (
+        "peer-43-host-include-level",
+        "locs/a.conf",
+        &["    proxy_pass http://backend_127_0_0_1_8080;"],
+        &["proxy_set_header"],
+    ),
+    // In `limit_except` nothing is put that may not stand there.
+    ("peer-58-limit-except", "nginx.conf", &["            proxy_http_version 1.1;"], &[]),
+    (
+        "peer-60-proxy-http2",
+        "nginx.conf",
+        &["    upstream app { server 127.0.0.1:8080; keepalive 32; }"],
+        &["proxy_http_version 1.1"],
+    ),
+    ("peer-65-upstream-missing", "nginx.conf", &["        server app_typo:80;"], &[]),
+    ("peer-71-three-levels", "nginx.conf", &["            proxy_set_header Connection \"\";"], &[]),
+];
+
+/// All files below a folder.
+fn texts(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().map(Result::unwrap);
+    let files = files.filter(|entry| entry.file_type().is_file());
+    files.map(|it| (it.path().strip_prefix(folder).unwrap().to_owned(), std::fs::read(it.path()).unwrap())).collect()
+}
+
+#[test]
+fn traps_get_the_right_fix_or_none() {
+    let Some(folder) = shared_cases() else { return };
+    let mut wrong = Vec::new();
+    for entry in walkdir::WalkDir::new(&folder).max_depth(1).sort_by_file_name().into_iter().map(Result::unwrap) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with("peer-") {
+            continue;
+        }
+        let before = texts(entry.path());
+        let copy = tempfile::tempdir().unwrap();
+        for (path, text) in &before {
+            let path = copy.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_proxylint"));
+        let output = command
+            .args(["check", "--fix", "--nginx", "1.24", "nginx.conf"])
+            .current_dir(copy.path())
+            .output()
+            .unwrap();
+        let after = texts(copy.path());
+        let notices = String::from_utf8_lossy(&output.stderr);
+        let traps: Vec<&Trap> = TRAPS.iter().filter(|trap| trap.0 == name).collect();
+        if traps.is_empty() && before != after {
+            wrong.push(format!("{name} is to be left alone: {notices}"));
+        }
+        for (_, file, lines, texts) in traps {
+            let text = after.iter().find(|(path, _)| path == Path::new(file)).map(|it| &it.1[..]).unwrap_or_default();
+            let text = String::from_utf8_lossy(text);
+            let missing =
+                lines.iter().filter(|line| !text.split('\n').any(|it| it == **line)).map(|it| format!("lacks {it:?}"));
+            let kept = texts.iter().filter(|it| text.contains(**it)).map(|it| format!("has {it:?}"));
+            wrong.extend(missing.chain(kept).map(|it| format!("{name}/{file} {it}:\n{text}")));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
