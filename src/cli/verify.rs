@@ -27,8 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Where servers lie that are not on a user's PATH.
 const SYSTEM: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-const OUTSIDE: &str = "run proxylint where the server's certificates and hosts are, give a command that has them \
-                       (`--verify='docker run --rm -v {folder}:/etc/nginx:ro nginx:1.24 nginx -t'`), or leave --verify out";
+const OUTSIDE: &str = "mend that first; where it is only that certificates, hosts or modules are missing here, run proxylint where they are, \
+                       give a command that has them (`--verify='docker run --rm -v {folder}:/etc/nginx:ro nginx:1.24 nginx -t'`), \
+                       or leave --verify out";
 const BUG: &str = "this is a bug of proxylint, please report it; `--ignore` leaves a rule out";
 
 /// Tests every configuration that a fix changed, before and after. Says what came out.

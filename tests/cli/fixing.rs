@@ -46,9 +46,13 @@ fn a_patch_in_a_file_is_the_one_that_is_printed() {
 /// Runs the program on a terminal of its own, with these answers.
 fn review(folder: &Folder, args: &str, answers: &str) -> (String, i32) {
     let program = env!("CARGO_BIN_EXE_proxylint");
-    let line = format!("{program} check --select nginx/syntax --nginx 1.24 --fix --review {args}");
+    on_terminal(folder, &format!("{program} check --select nginx/syntax --nginx 1.24 --fix --review {args}"), answers)
+}
+
+/// Runs a command on a terminal of its own, with these answers.
+fn on_terminal(folder: &Folder, line: &str, answers: &str) -> (String, i32) {
     let mut command = Command::new("script");
-    command.args(["-qec", &line, "/dev/null"]).current_dir(folder.path()).env("NO_COLOR", "1").env("TERM", "dumb");
+    command.args(["-qec", line, "/dev/null"]).current_dir(folder.path()).env("NO_COLOR", "1").env("TERM", "dumb");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script (bsdutils) runs");
     child.stdin.take().unwrap().write_all(answers.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -74,6 +78,27 @@ fn each_fix_is_shown_and_asked_about() {
     assert!(said.contains("held back") && said.contains("declined"), "{said}");
     let text = folder.read("nginx.conf");
     assert!(text.contains("gzip on;\n") && text.contains("sendfile on\n") && text.contains("listen 80;\n"), "{text}");
+}
+
+/// What a fix changes in the settings in effect stands above its diff, and whether it is safe.
+#[test]
+fn the_effect_of_a_fix_is_shown() {
+    let main = "events {}\nhttp {\n    server {\n        location / {\n            proxy_pass http://127.0.0.1:9000;\n        }\n        location /b {\n            if ($arg_a) {\n                grpc_pass grpc://127.0.0.1:9200;\n            }\n        }\n    }\n}\n";
+    let folder = Folder::new(&[("nginx.conf", main)]);
+    let program = env!("CARGO_BIN_EXE_proxylint");
+    let line =
+        format!("{program} check --select nginx/bare-proxy-pass --nginx 1.24 --fix --unsafe-fixes --review nginx.conf");
+    let (said, code) = on_terminal(&folder, &line, "y\nn\n");
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("keeps connections (safe)\n"), "{said}");
+    assert!(said.contains("  in `location /`: proxy_set_header connection: `close` becomes ``\n"), "{said}");
+    assert!(said.contains("keeps connections (UNSAFE)\n"), "{said}");
+    assert!(said.contains("  also changes: the backend sees `Host: backend_127_0_0_1_9200` instead of"), "{said}");
+    let text = folder.read("nginx.conf");
+    assert!(
+        text.contains("proxy_pass http://backend_127_0_0_1_9000;") && text.contains("grpc://127.0.0.1:9200"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -121,6 +121,34 @@ fn trouble_outside_of_the_text_is_not_taken_for_damage() {
 }
 
 #[test]
+fn trouble_that_only_the_patch_brings_is_damage() {
+    if !has("nginx") {
+        return;
+    }
+    let folder = tree("include /no/such/file.conf", SITE);
+    let said = fix(&folder, &["--verify"]).exit(2);
+    said.errs("refuses it once patched, so nothing was written: ").errs("\"/no/such/file.conf\" failed");
+    assert_eq!(folder.read("sites-available/app"), SITE);
+}
+
+/// A stand-in for a server that takes the files where they lie, and not in a copy.
+#[test]
+fn a_copy_that_the_server_refuses_where_it_takes_the_original_verifies_nothing() {
+    if !has("nginx") {
+        return;
+    }
+    let outside = Folder::new(&[("extra.conf", "gzip_min_length 100;\n")]);
+    let main =
+        format!("events {{}}\nhttp {{\n    include {}/extra.conf;\n    gzip on;\n}}\n", outside.path().display());
+    let folder = Folder::new(&[("nginx.conf", &main), ("rules/mine/no-gzip.md", &rule("gzip off"))]);
+    let command =
+        format!("--verify=test -f {}/extra.conf && ! grep -q extra.conf {{folder}}/{{main}}", outside.path().display());
+    let said = fix(&folder, &[&command]).exit(2);
+    said.errs("not verified, so nothing was written: nginx stops in the unpatched copy of `nginx.conf` already");
+    assert_eq!(folder.read("nginx.conf"), main);
+}
+
+#[test]
 fn a_patch_that_makes_the_server_accept_is_welcome() {
     if !has("nginx") {
         return;
@@ -156,6 +184,25 @@ fn a_caddyfile_is_adapted() {
     let said = Said::from(folder.command(args).output().unwrap());
     let said = said.errs("accepts the patched `Caddyfile`");
     assert_ne!(folder.read("Caddyfile"), text, "{}", said.err);
+}
+
+#[test]
+fn a_caddyfile_that_is_refused_is_not_written() {
+    if !has("caddy") {
+        return;
+    }
+    let page = rule("no_such_directive").replace("mine/no-gzip", "caddy/mine").replace("\"gzip\"", "\"encode\"");
+    let page = page
+        .replace("args = [\"on\"]", "args = [\"gzip\"]")
+        .replace("```nginx bad\nhttp { gzip on; }", "```caddyfile bad\na.test {\n\tencode gzip\n}");
+    let page = page.replace("```nginx good\nhttp { }", "```caddyfile good\na.test {\n}");
+    let text = "http://a.test:8998 {\n\tencode gzip\n}\n";
+    let folder = Folder::new(&[("Caddyfile", text), ("rules/caddy/mine.md", &page)]);
+    let args = ["check", "--rules", "rules", "--select", "caddy/mine", "--fix", "--verify", "Caddyfile"];
+    let said = Said::from(folder.command(args).output().unwrap()).exit(2);
+    said.errs("refuses it once patched, so nothing was written: ")
+        .errs("Caddyfile:2: unrecognized directive: no_such_directive");
+    assert_eq!(folder.read("Caddyfile"), text);
 }
 
 #[test]

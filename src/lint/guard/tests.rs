@@ -112,7 +112,7 @@ fn another_address_is_never_meant() {
     let said = one(text, "proxy_pass http", &edits);
     assert_eq!(said, ["requests go to `http://127.0.0.1:8081` instead of `http://127.0.0.1:8080` in `location /`"]);
     let said = one(text, "proxy_pass http", &[("http://127.0.0.1:8080", "http://127.0.0.1:8080/")]);
-    assert_eq!(said, ["the backend is asked for `/ for /` instead of nothing in `location /`"]);
+    assert_eq!(said, ["the backend is asked for `/ for /` instead of the path of the request in `location /`"]);
 }
 
 #[test]
