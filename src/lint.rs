@@ -142,6 +142,7 @@ fn name_versions(message: &str, fact: &VersionSet, server: Server, held: Holds) 
 /// `None` where the rule does not run on the file of the report.
 fn finding(model: &Model, active: &Active, mut report: Report) -> Option<Finding> {
     let severity = active.severity_at(model.file(report.span).path())?;
+    report.fixes.retain(|fix| !fix.edits.is_empty());
     report.fixes.iter_mut().for_each(|fix| fix.follow_line_ends(model.sources()));
     Some(Finding {
         rule: active.rule.id.clone(),

@@ -11,7 +11,7 @@ use super::patch::quoted;
 use super::terminal::Terminal;
 use crate::files::interrupt::Interrupt;
 use crate::files::scratch::Scratch;
-use crate::files::{Disk, Files, Overlay};
+use crate::files::{Disk, Files, Overlay, reason};
 use crate::model::Model;
 use crate::model::include::PathMap;
 use crate::session::{Config, Outcome};
@@ -133,7 +133,11 @@ impl<'a> Test<'a> {
         files: &dyn Files,
         interrupt: &Interrupt,
     ) -> Result<Verdict, Trouble> {
-        let trouble = |error| Trouble::new(format!("no copy to verify could be made, so nothing was written: {error}"));
+        let trouble = |error: std::io::Error| {
+            let why = reason(&error);
+            Trouble::new(format!("no copy to verify could be made, so nothing was written: {why}"))
+                .help("name a folder with room for it that can be written to: TMPDIR=/var/tmp")
+        };
         let scratch = Scratch::new().map_err(trouble)?;
         let folder = scratch.path().map_err(trouble)?;
         let plan = match self {

@@ -134,11 +134,12 @@ fn judge(cx: &mut Cx<'_>, family: &str, names: &[String; 5], level: Level<'_>, r
     }
 }
 
-/// The number of buffers that is enough, in buffers of the size of the largest; never fewer or smaller
-/// ones than there are. `None` where more buffers do not help.
+/// The number of buffers that is enough, in buffers of the size of the largest; never fewer
+/// than are written. `None` where more buffers do not help.
 fn raise(level: Level<'_>, names: &[String; 5], sizes: &Sizes, line: Node<'_>) -> Option<Fix> {
     let each = (sizes.largest() as u64).next_power_of_two() as i64;
-    let count = ((sizes.busy() + each - 1) / each + 1).max(2).max(sizes.count);
+    let written = level.setting(&names[0]).map_or(2, |_| sizes.count);
+    let count = ((sizes.busy() + each - 1) / each + 1).max(2).max(written);
     if (Sizes { count, each, ..*sizes }).fault("").is_some() {
         return None;
     }

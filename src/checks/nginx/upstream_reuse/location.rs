@@ -88,7 +88,8 @@ impl<'a, 'm> Location<'a, 'm> {
 
     /// Whether this is the first pass of the patch in its location: the settings are written once.
     fn leads(&self) -> bool {
-        let in_group = |pass: &&usize| self.group.has(**pass);
+        // Those of another protocol write no such settings.
+        let in_group = |pass: &&usize| self.group.has(**pass) && self.view.pass(**pass).protocol == self.pass.protocol;
         let nearest = |pass: &&usize| {
             let node = self.view.node(self.view.pass(**pass).node);
             node.ancestors().find(|node| node.is("location")) == Some(self.home)
