@@ -41,6 +41,9 @@ pub enum Name {
     NginxMaybe,
     /// `Caddyfile`, `Caddyfile.*`, `*.caddyfile`.
     Caddyfile,
+    /// It may hold Caddy's configuration in a form that is not read: JSON, labels in a compose file.
+    /// The content decides, and where it holds none nothing is said of it.
+    CaddyElsewhere,
     /// A template of one of these.
     Template,
     /// Nothing.
@@ -88,6 +91,8 @@ impl Name {
             _ if used.starts_with(b"Caddyfile.") => Self::Caddyfile,
             _ => match ending(used) {
                 Some((_, b"caddyfile")) => Self::Caddyfile,
+                Some((stem, b"json")) if stem.starts_with(b"caddy") => Self::CaddyElsewhere,
+                Some((stem, b"yml" | b"yaml")) if is_compose(stem) => Self::CaddyElsewhere,
                 Some((_, b"conf" | b"nginx" | b"nginxconf" | b"vhost")) => Self::NginxMaybe,
                 _ if in_nginx_folder(path) => Self::NginxMaybe,
                 _ => Self::Other,
@@ -95,6 +100,13 @@ impl Name {
         };
         if template && kind != Self::Other { Self::Template } else { kind }
     }
+}
+
+/// `compose`, `docker-compose.prod`, `docker-stack`: what Docker's tools and people call such files.
+fn is_compose(stem: &[u8]) -> bool {
+    [&b"compose"[..], b"docker-compose", b"docker-stack", b"stack"]
+        .iter()
+        .any(|name| stem.strip_prefix(*name).is_some_and(|rest| rest.is_empty() || matches!(rest[0], b'.' | b'-')))
 }
 
 /// Whether the name puts the file out of use: a backup, a packaged version, something disabled.
@@ -158,12 +170,17 @@ pub fn recognise(files: &dyn Files, path: &Path, reach: Reach) -> io::Result<Wha
         (Reach::Stated(Server::Nginx), _) | (_, Name::NginxMain) => nginx(&bytes, |_, _| true),
         (_, Name::Caddyfile) => caddyfile(&bytes),
         _ if is_caddy_json(&bytes) => What::Unsupported(CADDY_JSON),
+        _ if has_caddy_labels(&bytes) => What::Unsupported(CADDY_LABELS),
+        (Reach::Found, Name::CaddyElsewhere) => What::Foreign,
         (Reach::Named, _) => nginx(&bytes, |tree, text| is_main(tree, text) || looks_like_nginx(tree, text)),
         (Reach::Found, _) => nginx(&bytes, |tree, text| is_finished(tree) && looks_like_nginx(tree, text)),
     })
 }
 
 const CADDY_JSON: &str = "Caddy's JSON is not read, only the Caddyfile that it is made from";
+
+const CADDY_LABELS: &str =
+    "labels of caddy-docker-proxy are not read, only a Caddyfile; it logs the one that it makes of them";
 
 fn caddyfile(bytes: &[u8]) -> What {
     if has_template_marks(bytes) && memmem::find(bytes, b"templates").is_none() {
@@ -207,6 +224,23 @@ fn is_caddy_json(bytes: &[u8]) -> bool {
         && memmem::find(head(bytes), b"\"http\"").is_some()
 }
 
+/// Whether a line is a label of caddy-docker-proxy: `caddy.reverse_proxy: …`, `- "caddy_1=…"`. `caddy:`
+/// alone is more often the name of a service.
+fn has_caddy_labels(bytes: &[u8]) -> bool {
+    head(bytes).split(|&b| b == b'\n').any(|line| {
+        let start = line.iter().position(|b| !b" \t-\"'".contains(b)).unwrap_or(line.len());
+        let Some(rest) = line[start..].strip_prefix(b"caddy") else { return false };
+        let digits = rest.strip_prefix(b"_").map_or(0, |n| 1 + n.iter().take_while(|b| b.is_ascii_digit()).count());
+        let name = |after: &[u8]| after.first().is_some_and(|b| b.is_ascii_lowercase() || *b == b'@' || *b == b'"');
+        match &rest[digits..] {
+            [b'.', after @ ..] => name(after) && after.iter().any(|b| matches!(b, b':' | b'=')),
+            [b'=', ..] => true,
+            [b':', ..] => digits > 1,
+            _ => false,
+        }
+    })
+}
+
 /// Whether a server can begin with it: only a main file has `events` or `http` at its top level.
 fn is_main(tree: &Tree, text: &[u8]) -> bool {
     let top = tree.nodes.iter().filter(|node| node.parent == u32::MAX);
@@ -243,6 +277,23 @@ mod tests {
     }
 
     #[test]
+    fn labels_of_caddy_are_recognised() {
+        let service = "services:\n  caddy:\n    image: caddy:2\n    ports: [\"80:80\"]\n";
+        assert_eq!(what("compose.yml", service), What::Foreign);
+        for label in [
+            "caddy.reverse_proxy: '{{upstreams 80}}'",
+            "- \"caddy=a.example\"",
+            "caddy_1: b.example",
+            "- caddy_0.tls=internal",
+        ] {
+            let text = format!("{service}    labels:\n      {label}\n");
+            assert_eq!(what("compose.yml", &text), What::Unsupported(CADDY_LABELS), "{label}");
+        }
+        assert_eq!(what("caddy.json", r#"{"apps": {"http": {"servers": {}}}}"#), What::Unsupported(CADDY_JSON));
+        assert_eq!(what("caddy.json", "{}"), What::Foreign);
+    }
+
+    #[test]
     fn names_say_what_to_look_at() {
         for (path, name) in [
             ("a/nginx.conf", Name::NginxMain),
@@ -256,6 +307,10 @@ mod tests {
             ("default.conf.template", Name::Template),
             ("nginx.conf.j2", Name::Template),
             ("Caddyfile.tmpl", Name::Template),
+            ("caddy.json", Name::CaddyElsewhere),
+            ("docker-compose.prod.yml", Name::CaddyElsewhere),
+            ("compose.yaml", Name::CaddyElsewhere),
+            ("composer.json", Name::Other),
             ("mime.types", Name::Other),
             ("page.html.j2", Name::Other),
         ] {

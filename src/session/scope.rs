@@ -166,6 +166,7 @@ impl Scope {
                 Ok(What::Main(Server::Nginx) | What::Part(Server::Nginx)) => parts.push(it),
                 Ok(What::Template) => self.skip(it.path, Gap::Template, TEMPLATE.to_owned()),
                 Ok(What::Unsupported(why)) => self.skip(it.path, Gap::Other, why.to_owned()),
+                Ok(What::Foreign) if it.name == Name::CaddyElsewhere => {}
                 Ok(What::Foreign) => self.skip(it.path, Gap::Foreign, FOREIGN.to_owned()),
                 Err(error) => self.skip(it.path, Gap::Failed, reason(&error)),
             }
