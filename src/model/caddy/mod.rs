@@ -4,17 +4,22 @@ pub mod accept;
 pub mod effect;
 pub mod load;
 pub mod options;
+pub mod order;
 pub mod pool;
 pub mod proxy;
 pub mod site;
 pub mod upstream;
 
 use super::{Model, Node};
+use order::Order;
 use proxy::Proxy;
+use site::Site;
 
 /// What Caddy makes of a model.
 #[derive(Debug)]
 pub struct View {
+    sites: Vec<Site>,
+    order: Order,
     proxies: Vec<Proxy>,
     ports: (u16, u16),
 }
@@ -22,7 +27,18 @@ pub struct View {
 impl View {
     /// Computes it.
     pub(crate) fn new(model: &Model) -> Self {
-        Self { proxies: proxy::read_all(model), ports: ports(model) }
+        let (sites, order) = (site::read_all(model), Order::read(model));
+        Self { sites, order, proxies: proxy::read_all(model), ports: ports(model) }
+    }
+
+    /// The sites, in reading order.
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    /// In which order handlers run.
+    pub fn order(&self) -> &Order {
+        &self.order
     }
 
     /// The directives that pass requests to backends, in reading order.

@@ -1,4 +1,25 @@
-//! Addresses of sites.
+//! Sites and their addresses.
+
+use crate::model::{Model, NodeId};
+use crate::syntax::tree::{Body, Origin};
+
+/// A site block.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// The block; its words are the addresses.
+    pub node: NodeId,
+    /// The addresses, word by word; `None` where the text is not known.
+    pub addresses: Vec<Option<Address>>,
+}
+
+/// The sites of a model: top-level blocks that are neither global options nor snippets nor named routes.
+pub(super) fn read_all(model: &Model) -> Vec<Site> {
+    let blocks = model.roots().filter(|node| matches!(node.body(), Body::Block { .. }));
+    let sites = blocks.filter(|node| node.words().len() > 0 && !node.name().starts_with(b"&("));
+    let address =
+        |word: crate::model::Word<'_>| (word.origin() != Origin::Unknown).then(|| Address::parse(&word.text()));
+    sites.map(|node| Site { node: node.id(), addresses: node.words().map(address).collect() }).collect()
+}
 
 /// One address in front of a site block.
 #[derive(Debug, Clone, PartialEq, Eq)]
