@@ -10,6 +10,10 @@ use crate::catalog::caddy as catalog;
 use crate::model::{Model, Node, Word};
 use crate::version::Version;
 
+/// From this version on a path goes in front of the same path with a `*` at its end, and `vars` that
+/// cannot be told apart are turned round.
+const EXACT_FIRST: Version = Version::new(2, 7, 0);
+
 /// From this version on a `*` at the end does not count for the length of a path.
 const TRIMMED: Version = Version::new(2, 10, 1);
 
@@ -70,31 +74,39 @@ impl Order {
 /// A handler with what decides its place among those of its directive.
 struct Matched<'m> {
     line: Node<'m>,
+    /// The path of its matcher, if there is one and no more.
     path: Option<&'m [u8]>,
     has_matcher: bool,
-    trims: bool,
+    version: Version,
 }
 
 impl<'m> Matched<'m> {
     fn new(line: Node<'m>, version: Version) -> Self {
         let has_matcher = has_matcher(line) && !line.arg(0).is_some_and(|word| word.is("*"));
-        Self { line, path: path_of(line), has_matcher, trims: version >= TRIMMED }
+        Self { line, path: path_of(line), has_matcher, version }
     }
 
     /// Whether it goes in front of `other`: the narrower one does, and of `vars` the wider one, so
     /// that the narrower is set last. A path and another matcher cannot be compared.
     fn precedes(&self, other: &Self) -> bool {
-        if self.line.is("vars") { other.is_narrower(self) } else { self.is_narrower(other) }
+        match self.line.is("vars") {
+            false => self.is_narrower(other),
+            true if self.version < EXACT_FIRST => other.is_narrower(self),
+            true => !self.is_narrower(other),
+        }
     }
 
     fn is_narrower(&self, other: &Self) -> bool {
         let (Some(a), Some(b)) = (self.path, other.path) else { return self.has_matcher && !other.has_matcher };
-        if !self.trims {
-            return a.len() > b.len();
-        }
         let trim = |path: &'m [u8]| path.strip_suffix(b"*").unwrap_or(path);
         let (short_a, short_b) = (trim(a), trim(b));
-        if short_a == short_b { a.len() < b.len() } else { short_a.len() > short_b.len() }
+        if short_a == short_b && self.version >= EXACT_FIRST {
+            a.len() < b.len()
+        } else if self.version >= TRIMMED {
+            (short_b.len(), short_a) < (short_a.len(), short_b)
+        } else {
+            a.len() > b.len()
+        }
     }
 }
 
@@ -110,19 +122,17 @@ fn insert_sorted(handlers: &mut [(usize, Matched<'_>)]) {
     }
 }
 
-/// The path of a handler's matcher, if it is one path and nothing else.
+/// The path of a handler's matcher, if it has exactly one, whatever else it matches.
 fn path_of<'m>(line: Node<'m>) -> Option<&'m [u8]> {
     let matcher = line.arg(0).filter(|_| has_matcher(line))?.value();
     if matcher.starts_with(b"/") {
         return Some(matcher);
     }
     let defined = line.ancestors().find_map(|block| lines(block).find(|other| other.name() == matcher))?;
-    let mut words = defined.args();
-    let kind = words.next();
-    match (kind, words.next(), words.next()) {
-        (Some(kind), Some(path), None) if kind.is("path") => Some(path.value()),
-        _ => None,
-    }
+    let on_line = defined.arg(0).filter(|kind| kind.is("path")).map(|_| defined.args().skip(1));
+    let in_block = lines(defined).filter(|inner| inner.is("path")).flat_map(Node::args);
+    let mut paths = on_line.into_iter().flatten().chain(in_block);
+    paths.next().filter(|_| paths.next().is_none()).map(|path| path.value())
 }
 
 #[cfg(test)]
@@ -158,14 +168,29 @@ mod tests {
         assert_eq!(order(text, NEW), ["a", "b", "c"]);
     }
 
+    /// What Caddy 2.6.2, 2.8.4 and 2.11.7 make of these.
     #[test]
     fn narrow_matchers_come_first() {
-        let text = ":80 {\n\t@m method GET\n\t@p path /longest/path\n\trespond f\n\trespond * g\n\trespond /a* d\n\trespond /a c\n\
-                    \trespond @m e\n\trespond /long/path b\n\trespond @p a\n}\n";
-        assert_eq!(order(text, NEW), ["a", "b", "c", "d", "e", "f", "g"]);
-        assert_eq!(
-            order(":80 {\n\tvars /a x 3\n\tvars x 1\n\tvars /long/er x 4\n\tvars @m x 2\n}\n", NEW),
-            ["1", "2", "3", "4"]
-        );
+        let old = Version::new(2, 6, 2);
+        let middle = Version::new(2, 8, 4);
+        let text = ":80 {\n\t@p path /longest/path\n\trespond e\n\trespond * f\n\trespond /a* d\n\trespond /a c\n\
+                    \trespond /long/path b\n\trespond @p a\n}\n";
+        assert_eq!(order(text, NEW), ["a", "b", "c", "d", "e", "f"]);
+        let text = ":80 {\n\t@m method GET\n\trespond e\n\trespond /a* b\n\trespond /a a\n\trespond @m c\n\
+                    \trespond /longer d\n}\n";
+        assert_eq!(order(text, old), ["b", "a", "c", "d", "e"]);
+        assert_eq!(order(text, middle), ["a", "b", "c", "d", "e"]);
+        assert_eq!(order(text, NEW), ["a", "b", "c", "d", "e"]);
+        let text = ":80 {\n\t@m {\n\t\tmethod GET\n\t\tpath /bb\n\t}\n\trespond /a* b\n\trespond @m c\n\
+                    \trespond /ab a\n}\n";
+        assert_eq!(order(text, middle), ["b", "c", "a"]);
+        assert_eq!(order(text, NEW), ["a", "c", "b"]);
+    }
+
+    #[test]
+    fn wide_variables_come_first() {
+        let text = ":80 {\n\t@m method GET\n\tvars /a x 3\n\tvars x 1\n\tvars /long/er x 4\n\tvars @m x 2\n}\n";
+        assert_eq!(order(text, Version::new(2, 6, 2)), ["1", "3", "4", "2"]);
+        assert_eq!(order(text, NEW), ["1", "2", "3", "4"]);
     }
 }
