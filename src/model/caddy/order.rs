@@ -132,7 +132,7 @@ fn path_of<'m>(line: Node<'m>) -> Option<&'m [u8]> {
     let on_line = defined.arg(0).filter(|kind| kind.is("path")).map(|_| defined.args().skip(1));
     let in_block = lines(defined).filter(|inner| inner.is("path")).flat_map(Node::args);
     let mut paths = on_line.into_iter().flatten().chain(in_block);
-    paths.next().filter(|_| paths.next().is_none()).map(|path| path.value())
+    paths.next().filter(|_| paths.next().is_none()).map(Word::value)
 }
 
 #[cfg(test)]
