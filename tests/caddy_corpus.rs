@@ -57,11 +57,11 @@ fn load(file: &File, env: Env) -> Model {
     Loader::new(path, env, PathMap::default(), target).load(&Disk).unwrap()
 }
 
-/// Lines of the findings of `caddy/syntax` and `caddy/import-not-found`.
-fn refused_lines(model: &Model) -> Vec<(String, u32)> {
+/// Messages and lines of the findings of these rules.
+fn found_lines(model: &Model, ids: &[&str]) -> Vec<(String, u32)> {
     let mut rules = RuleSet::empty();
     for rule in proxylint::rule::RULES {
-        if matches!(rule.id.as_ref(), "caddy/syntax" | "caddy/import-not-found") {
+        if ids.contains(&rule.id.as_ref()) {
             rules.add(rule.clone(), "").unwrap();
         }
     }
@@ -81,7 +81,7 @@ fn line_of(detail: &str) -> u32 {
 fn syntax_findings_are_those_of_caddy() {
     let mut wrong = Vec::new();
     for file in files() {
-        let found = refused_lines(&load(&file, Env::new()));
+        let found = found_lines(&load(&file, Env::new()), &["caddy/syntax", "caddy/import-not-found"]);
         let right = match file.verdict.as_str() {
             "ok" | "unknown-directive" => found.is_empty(),
             "syntax" | "import-missing" => found.iter().any(|(_, line)| *line == line_of(&file.detail)),
@@ -105,5 +105,47 @@ fn what_caddy_accepts_is_accepted() {
             wrong.push(format!("{} ({}: {}): {ours:?}", file.path, file.verdict, file.detail));
         }
     }
+    assert!(wrong.is_empty(), "{} of {count} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The rules that tell what Caddy refuses.
+const REFUSALS: [&str; 9] = [
+    "caddy/ambiguous-site",
+    "caddy/import-not-found",
+    "caddy/invalid-arguments",
+    "caddy/name-not-in-version",
+    "caddy/plugin-needed",
+    "caddy/removed-name",
+    "caddy/syntax",
+    "caddy/undefined-reference",
+    "caddy/unknown-name",
+];
+
+#[test]
+fn findings_are_what_caddy_refuses() {
+    let (mut wrong, mut count, mut same_line, mut refused) = (Vec::new(), 0, 0, 0);
+    for file in files() {
+        count += 1;
+        let found = found_lines(&load(&file, Env::new().complete()), &REFUSALS);
+        if file.verdict == "ok" {
+            wrong.extend((!found.is_empty()).then(|| format!("{}: {found:?}", file.path)));
+            continue;
+        }
+        refused += 1;
+        let line = file.detail.split(':').any(|part| part.trim().parse::<u32>().is_ok()).then(|| line_of(&file.detail));
+        let known = KNOWN.iter().any(|known| file.path.ends_with(known));
+        // Of what stands in a block, Caddy names the line that the block ends on, or one near it.
+        let in_block = file.detail.contains("parsing caddyfile tokens for");
+        let is_there = |ours: u32| line.is_none_or(|line| ours == line || (in_block && ours < line));
+        if known || found.iter().any(|(_, ours)| is_there(*ours)) {
+            same_line += usize::from(!known);
+        } else {
+            wrong.push(format!("{} ({}: {}): {found:?}", file.path, file.verdict, file.detail));
+        }
+    }
+    eprintln!(
+        "{count} files: {} judged as Caddy does; {same_line} of {refused} refusals at Caddy's line",
+        count - wrong.len()
+    );
     assert!(wrong.is_empty(), "{} of {count} differ:\n{}", wrong.len(), wrong.join("\n"));
 }

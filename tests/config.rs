@@ -18,6 +18,7 @@ fn told(text: &str) -> Result<(), String> {
         ("deploy/nginx/nginx.conf", ""),
         (".env", "A=b\n"),
         ("nginx-V.txt", "nginx version: nginx/1.24.0\nconfigure arguments: --with-http_ssl_module\n"),
+        ("caddy-modules.txt", "http.handlers.file_server\n"),
         (
             "lint-rules/acme/credentials-in-log.md",
             include_str!("../fixtures/rules/declared/acme/credentials-in-log.md"),

@@ -28,6 +28,8 @@ pub struct Settings {
     pub extra_directives: Vec<String>,
     /// What `nginx -V` says of the server.
     pub nginx_build: Option<crate::catalog::nginx::Build>,
+    /// What `caddy list-modules` says of the server.
+    pub caddy_build: Option<crate::catalog::caddy::build::Build>,
 }
 
 impl Settings {
@@ -190,6 +192,9 @@ pub static CHECKS: &[&Check] = &[
     &problems::CADDY_IMPORT,
     &caddy::refused::SYNTAX,
     &caddy::refused::AMBIGUOUS_SITE,
+    &caddy::grammar::CHECK,
+    &caddy::grammar::RENAMED,
+    &caddy::references::CHECK,
     &caddy::idle_pool::UNDERSIZED,
     &caddy::idle_pool::DEFAULT_HOLDS,
     &caddy::idle_pool::DEFAULT_LOST,

@@ -1,5 +1,6 @@
 //! What commands are told of servers, files and rules, on the command line and in `proxylint.toml`.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -7,6 +8,7 @@ use clap::ValueEnum;
 
 use super::terminal::Terminal;
 use super::{Trouble, installed};
+use crate::catalog::caddy::build as caddy;
 use crate::catalog::nginx::Build;
 use crate::config::{Choice, Flags, Store};
 use crate::files::{Disk, Files, Kind, reason};
@@ -29,6 +31,9 @@ pub(super) struct Inputs {
     /// The Caddy that will read it, written alike
     #[arg(long, value_name = "VERSION", help_heading = "Target")]
     caddy: Option<String>,
+    /// What `caddy list-modules` says of it (in a file): which plugins it has
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
+    caddy_build: Option<PathBuf>,
     /// Most requests at once to one backend
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Target")]
     peak_concurrency: Option<u32>,
@@ -132,7 +137,8 @@ impl Inputs {
         Ok(Flags {
             nginx: self.nginx.as_deref().map(|text| versions(Server::Nginx, text)).transpose()?,
             caddy: self.caddy.as_deref().map(|text| versions(Server::Caddy, text)).transpose()?,
-            nginx_build: self.nginx_build.as_deref().map(build).transpose()?,
+            nginx_build: self.nginx_build.as_deref().map(nginx_build).transpose()?,
+            caddy_build: self.caddy_build.as_deref().map(caddy_build).transpose()?,
             peak_concurrency: self.peak_concurrency,
             maps: maps(&self.map)?,
             env: environment(&self.env)?,
@@ -157,13 +163,24 @@ impl From<Trouble> for PolicyError {
 }
 
 /// What `nginx -V` wrote into a file.
-fn build(path: &Path) -> Result<(PathBuf, Build), Trouble> {
-    let trouble = |why: String| {
-        let help = "write it with `nginx -V 2> FILE`";
-        Trouble::new(format!("`--nginx-build {}`: {why}", path.display())).help(help)
-    };
+fn nginx_build(path: &Path) -> Result<(PathBuf, Build), Trouble> {
+    build("--nginx-build", path, "write it with `nginx -V 2> FILE`", Build::parse)
+}
+
+/// What `caddy list-modules` wrote into a file.
+fn caddy_build(path: &Path) -> Result<(PathBuf, caddy::Build), Trouble> {
+    build("--caddy-build", path, "write it with `caddy list-modules --packages > FILE`", caddy::Build::parse)
+}
+
+fn build<B, E: Display>(
+    option: &str,
+    path: &Path,
+    help: &str,
+    parse: impl Fn(&str) -> Result<B, E>,
+) -> Result<(PathBuf, B), Trouble> {
+    let trouble = |why: String| Trouble::new(format!("`{option} {}`: {why}", path.display())).help(help);
     let text = Disk.read(path).map_err(|error| trouble(reason(&error)))?;
-    let build = Build::parse(&String::from_utf8_lossy(&text)).map_err(|error| trouble(error.to_string()))?;
+    let build = parse(&String::from_utf8_lossy(&text)).map_err(|error| trouble(error.to_string()))?;
     Ok((path.to_owned(), build))
 }
 

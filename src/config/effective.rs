@@ -99,6 +99,9 @@ impl<'a> Picker<'a> {
         let (nginx_build, nginx) = self.nginx_build(nginx)?;
         target.set(Server::Nginx, nginx);
         target.set(Server::Caddy, self.versions(Server::Caddy, flags.caddy.as_ref(), |layer| layer.caddy.as_ref())?);
+        let flag = flags.caddy_build.as_ref();
+        let parse = crate::catalog::caddy::build::Build::parse;
+        let caddy_build = self.build("caddy-build", flag, |layer| layer.caddy_build.as_ref(), parse)?;
         let peak_concurrency = self.pick(
             "peak-concurrency",
             flags.peak_concurrency,
@@ -108,7 +111,7 @@ impl<'a> Picker<'a> {
         let list = |list: &Vec<String>| array(list);
         let modules = self.pick("modules", None, |layer| layer.modules.as_ref(), list).unwrap_or_default();
         let extra = self.pick("directives", None, |layer| layer.directives.as_ref(), list).unwrap_or_default();
-        let settings = Settings { peak_concurrency, modules, extra_directives: extra, nginx_build };
+        let settings = Settings { peak_concurrency, modules, extra_directives: extra, nginx_build, caddy_build };
         let (maps, env) = (self.maps()?, self.env()?);
         let file = self.file;
         let excluded = file.and_then(|file| file.excluded.as_ref());
@@ -177,7 +180,9 @@ impl<'a> Picker<'a> {
 
     /// What `nginx -V` says, and the version that it says where none is stated.
     fn nginx_build(&mut self, nginx: Versions) -> Result<(Option<Build>, Versions), Error> {
-        let Some(build) = self.read_build()? else { return Ok((None, nginx)) };
+        let flag = self.flags.nginx_build.as_ref();
+        let build = self.build("nginx-build", flag, |layer| layer.nginx_build.as_ref(), Build::parse)?;
+        let Some(build) = build else { return Ok((None, nginx)) };
         let Some(version) = build.version.filter(|_| nginx.stated.is_none()) else { return Ok((Some(build), nginx)) };
         let versions = Versions::parse(Server::Nginx, &version.to_string());
         let path = self.file.map_or_else(String::new, |file| file.shown.clone());
@@ -188,18 +193,25 @@ impl<'a> Picker<'a> {
         Ok((Some(build), versions))
     }
 
-    fn read_build(&mut self) -> Result<Option<Build>, Error> {
+    /// What the server says of its build: that of the command line, else that of the file that a layer names.
+    fn build<B: Clone, E: fmt::Display>(
+        &mut self,
+        key: &'static str,
+        flag: Option<&(PathBuf, B)>,
+        of: impl Fn(&'a Layer) -> Option<&'a Placed<PathBuf>>,
+        parse: impl Fn(&str) -> Result<B, E>,
+    ) -> Result<Option<B>, Error> {
         let shown = |path: &PathBuf| quoted(&path.to_string_lossy());
-        if let Some((path, build)) = &self.flags.nginx_build {
-            self.top("nginx-build", Some(path.clone()), None, shown);
+        if let Some((path, build)) = flag {
+            self.top(key, Some(path.clone()), None, shown);
             return Ok(Some(build.clone()));
         }
-        let stated = self.layers.iter().find_map(|layer| layer.nginx_build.as_ref());
-        self.top("nginx-build", None, stated, shown);
+        let stated = self.layers.iter().find_map(|layer| of(layer));
+        self.top(key, None, stated, shown);
         let Some(Placed { value: path, line }) = stated else { return Ok(None) };
-        let wrong = |why: String| self.error(*line, format!("`nginx-build`: {}: {why}", path.display()));
+        let wrong = |why: String| self.error(*line, format!("`{key}`: {}: {why}", path.display()));
         let text = self.files.read(path).map_err(|error| wrong(reason(&error)))?;
-        Build::parse(&String::from_utf8_lossy(&text)).map(Some).map_err(|error| wrong(error.to_string()))
+        parse(&String::from_utf8_lossy(&text)).map(Some).map_err(|error| wrong(error.to_string()))
     }
 
     fn versions(
@@ -341,6 +353,7 @@ fn flag_of(key: &str) -> &'static str {
         "nginx" => "--nginx",
         "caddy" => "--caddy",
         "nginx-build" => "--nginx-build",
+        "caddy-build" => "--caddy-build",
         "peak-concurrency" => "--peak-concurrency",
         "exclude" => "--exclude",
         "all" => "--all",

@@ -59,6 +59,12 @@ const NGINX_BUILD: Key = key(
     "A file with the output of `nginx -V`, relative to this file: which modules nginx has, and its version where `nginx` does not say.",
     "\"nginx-V.txt\"",
 );
+const CADDY_BUILD: Key = key(
+    "caddy-build",
+    Shape::Text,
+    "A file with the output of `caddy list-modules`, relative to this file: which plugins Caddy has.",
+    "\"caddy-modules.txt\"",
+);
 const PEAK: Key = key(
     "peak-concurrency",
     Shape::Count,
@@ -68,13 +74,13 @@ const PEAK: Key = key(
 const MODULES: Key = key(
     "modules",
     Shape::Texts,
-    "Modules that nginx has besides its own: their directives are known.",
+    "Modules that nginx has besides its own, and plugins of Caddy: their directives are known.",
     "[\"headers-more\"]",
 );
 const DIRECTIVES: Key = key(
     "directives",
     Shape::Texts,
-    "Directives that nginx knows besides those of known modules: they are not judged.",
+    "Directives that the server knows besides those of known modules and plugins: they are not judged.",
     "[\"my_directive\"]",
 );
 const MAP: Key = key(
@@ -113,6 +119,7 @@ pub const TOP: &[Key] = &[
     NGINX,
     NGINX_BUILD,
     CADDY,
+    CADDY_BUILD,
     PEAK,
     MODULES,
     DIRECTIVES,
@@ -169,6 +176,7 @@ pub const TARGET: &[Key] = &[
     NGINX,
     NGINX_BUILD,
     CADDY,
+    CADDY_BUILD,
     PEAK,
     MODULES,
     DIRECTIVES,

@@ -92,6 +92,8 @@ pub struct Layer {
     pub caddy: Option<Placed<String>>,
     /// A file with what `nginx -V` says.
     pub nginx_build: Option<Placed<PathBuf>>,
+    /// A file with what `caddy list-modules` says.
+    pub caddy_build: Option<Placed<PathBuf>>,
     /// Most requests at once to one backend.
     pub peak_concurrency: Option<Placed<u32>>,
     /// Modules that nginx has besides its own.

@@ -86,6 +86,7 @@ impl Reader<'_> {
             nginx: self.placed(table, "nginx", |value| version(value, Server::Nginx))?,
             caddy: self.placed(table, "caddy", |value| version(value, Server::Caddy))?,
             nginx_build: self.placed(table, "nginx-build", |value| Ok(self.path(&value.text()?)))?,
+            caddy_build: self.placed(table, "caddy-build", |value| Ok(self.path(&value.text()?)))?,
             peak_concurrency: self.placed(table, "peak-concurrency", count)?,
             modules: self.placed(table, "modules", Value::texts)?,
             directives: self.placed(table, "directives", Value::texts)?,

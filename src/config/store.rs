@@ -37,6 +37,8 @@ pub struct Flags {
     pub caddy: Option<Versions>,
     /// `--nginx-build`: the file and what it says.
     pub nginx_build: Option<(PathBuf, Build)>,
+    /// `--caddy-build`: the file and what it says.
+    pub caddy_build: Option<(PathBuf, crate::catalog::caddy::build::Build)>,
     /// `--peak-concurrency`.
     pub peak_concurrency: Option<u32>,
     /// `--map`: the server's folder and the one here.
@@ -76,6 +78,7 @@ impl Default for Flags {
             nginx: None,
             caddy: None,
             nginx_build: None,
+            caddy_build: None,
             peak_concurrency: None,
             maps: Vec::new(),
             env: Env::new(),

@@ -1,5 +1,9 @@
 //! Caddy's own directives, global options, matchers and modules: what each takes, and when.
 
+pub mod build;
+pub mod plugins;
+pub mod renames;
+
 use crate::version::Version;
 
 /// What an entry takes as a block.

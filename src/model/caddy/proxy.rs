@@ -179,7 +179,7 @@ pub(super) fn read_all(model: &Model) -> Vec<Proxy> {
 
 /// Whether a directive stands where handlers stand: in a site, a named route, or a block in them
 /// that takes handlers.
-fn stands_among_handlers(node: Node<'_>) -> bool {
+pub(crate) fn stands_among_handlers(node: Node<'_>) -> bool {
     let mut ancestors = node.ancestors().peekable();
     while let Some(ancestor) = ancestors.next() {
         if ancestors.peek().is_none() {

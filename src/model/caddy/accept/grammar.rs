@@ -2,7 +2,7 @@
 
 use foldhash::HashSet;
 
-use super::{Cause, Judge, Task, any_unknown, has_block, values};
+use super::{Cause, Judge, Place, Task, any_unknown, has_block, values};
 use crate::catalog::caddy::{self as catalog, Block, Entry, Kind};
 use crate::model::caddy::options::{Setting, lines, settings};
 use crate::model::{Node, Word};
@@ -123,11 +123,25 @@ impl<'m> Judge<'m> {
         entry.block == Block::Loose || entry.loose_before.is_some_and(|since| !self.is_from(since))
     }
 
-    fn unknown_setting(&mut self, setting: &Setting<'m>, entry: &Entry) {
-        let shown = setting.name.text();
-        let place = if entry.name.is_empty() { "the global options".to_owned() } else { format!("`{}`", entry.name) };
-        let message = format!("`{shown}` means nothing in {place} of Caddy {}", self.version);
-        self.refuse(Cause::Name, setting.line, setting.name.span(), message);
+    fn unknown_setting(&mut self, setting: &Setting<'m>, entry: &'static Entry) {
+        if entry.name.is_empty() {
+            return self.refuse_name(
+                setting.line,
+                setting.name,
+                setting.entry,
+                &Place::section("option", "global option"),
+            );
+        }
+        let also = entry.also.and_then(|name| catalog::directive(name.as_bytes()));
+        let what = format!("option of `{}`", entry.name);
+        let place = Place {
+            what: &what,
+            block: entry.name,
+            section: "",
+            known: entry.below,
+            also: also.map_or(&[], |other| other.below),
+        };
+        self.refuse_name(setting.line, setting.name, setting.entry, &place);
     }
 
     fn setting(&mut self, setting: &Setting<'m>, known: &'static Entry, scope: usize) {
@@ -170,15 +184,17 @@ impl<'m> Judge<'m> {
     }
 
     /// The entry of a module, if the section has entries at all.
-    fn module(&mut self, setting: &Setting<'m>, section: &str, name: Word<'m>) -> Option<&'static Entry> {
+    fn module(&mut self, setting: &Setting<'m>, section: &'static str, name: Word<'m>) -> Option<&'static Entry> {
         // Of DNS providers Caddy brings none; of other kinds the catalogue does not know them all.
         if catalog::section(section).is_empty() && section != "dns" {
             return None;
         }
-        let found = catalog::named(section, name.value()).filter(|module| self.knows(module));
+        let known = catalog::named(section, name.value());
+        let found = known.filter(|module| self.knows(module));
         if found.is_none() {
-            let message = format!("`{}` is no module of Caddy {}", name.text(), self.version);
-            self.refuse(Cause::Name, setting.line, name.span(), message);
+            let what = format!("module for `{}`", setting.name.text());
+            let place = Place { what: &what, block: section, section, known: catalog::section(section), also: &[] };
+            self.refuse_name(setting.line, name, known, &place);
         }
         found
     }

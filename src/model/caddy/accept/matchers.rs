@@ -2,7 +2,7 @@
 
 use foldhash::HashSet;
 
-use super::{Cause, Judge, any_unknown, has_block};
+use super::{Cause, Judge, Place, any_unknown, has_block};
 use crate::catalog::caddy as catalog;
 use crate::catalog::caddy::Entry;
 use crate::model::caddy::options::{Setting, lines};
@@ -101,11 +101,9 @@ impl<'m> Judge<'m> {
     }
 
     fn matcher(&mut self, line: Node<'m>, kind: Word<'m>, args: &[Word<'m>], block: bool) {
-        let known = catalog::named("matcher", kind.value()).filter(|entry| self.knows(entry));
-        let Some(entry) = known else {
-            let message = format!("`{}` is no kind of matcher in Caddy {}", kind.text(), self.version);
-            self.refuse(Cause::Name, line, kind.span(), message);
-            return;
+        let known = catalog::named("matcher", kind.value());
+        let Some(entry) = known.filter(|entry| self.knows(entry)) else {
+            return self.refuse_name(line, kind, known, &Place::section("matcher", "matcher"));
         };
         if kind.is("not") {
             return self.negated(line, args);
@@ -117,8 +115,8 @@ impl<'m> Judge<'m> {
         }
         let forwarded = args.first().is_some_and(|word| word.is("forwarded"));
         if kind.is("remote_ip") && forwarded && self.since(2, 8, 0) {
-            let message = "`remote_ip forwarded` is no more: `client_ip` does that";
-            self.refuse(Cause::Arguments, line, args[0].span(), message);
+            let message = "`remote_ip forwarded` is gone since Caddy 2.8.0; instead of it: the matcher `client_ip`";
+            self.refuse(Cause::Gone, line, args[0].span(), message);
         }
         if block && !entry.below.is_empty() {
             self.todo.push(super::Task::Settings { line, entry, scope: 0 });

@@ -11,12 +11,13 @@ mod sites;
 mod special;
 mod values;
 
-use foldhash::HashSet;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
+use foldhash::HashSet;
+
 use self::matchers::Scopes;
-use crate::catalog::caddy as catalog;
+use crate::catalog::caddy::{self as catalog, Entry};
 use crate::model::caddy::options::lines;
 use crate::model::{Model, Node, NodeId, Problem, Word};
 use crate::source::Span;
@@ -29,8 +30,12 @@ use crate::version::{Server, Version, VersionSet};
 pub enum Cause {
     /// Blocks and addresses are not put together as they must be.
     Structure,
-    /// A name is not known, not yet, or not any more.
-    Name,
+    /// A name that no version knows.
+    Unknown,
+    /// Something that came with a later version.
+    TooNew,
+    /// Something that an earlier version had.
+    Gone,
     /// Arguments are too few, too many, or not what they must be.
     Arguments,
     /// A matcher or named route is not defined.
@@ -52,6 +57,19 @@ pub struct Refusal {
     pub message: String,
     /// Related places.
     pub labels: Vec<(Span, String)>,
+    /// The name, if the cause is that nobody knows it.
+    pub unknown: Option<Unknown>,
+}
+
+/// A name that no version of Caddy knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// The name.
+    pub name: String,
+    /// The section of the catalogue where it would have to stand; empty for the options of one block.
+    pub section: &'static str,
+    /// The names that are known there.
+    pub known: Vec<&'static str>,
 }
 
 /// What some versions make of a configuration.
@@ -82,15 +100,16 @@ pub fn verdicts(model: &Model, target: &VersionSet) -> Vec<Verdict> {
 
 /// The versions of an assumed target that could be meant: those that know the directives and
 /// arguments that are written. What all refuse (a plugin's directive, a fault) says nothing of the
-/// version, and that newer versions refuse how blocks are put together is a fault to report.
+/// version, and that newer versions refuse how blocks are put together, or lack what older ones
+/// had, is a fault to report.
 pub fn plausible(model: &Model, assumed: &VersionSet) -> VersionSet {
     let Some(newest) = assumed.members(Server::Caddy).last() else { return assumed.clone() };
     let outgrown = model.problems().iter().filter_map(|problem| problem.versions.as_ref());
     let outgrown = outgrown.filter(|versions| !versions.contains(newest));
     let readable = outgrown.fold(assumed.clone(), |set, versions| set.difference(versions));
     let unknown = |verdict: &Verdict| {
-        let names = |refusal: &&Refusal| matches!(refusal.cause, Cause::Name | Cause::Arguments | Cause::Reference);
-        verdict.refusals.iter().filter(names).count()
+        let causes = [Cause::Unknown, Cause::TooNew, Cause::Arguments, Cause::Reference];
+        verdict.refusals.iter().filter(|refusal| causes.contains(&refusal.cause)).count()
     };
     let verdicts = verdicts(model, &readable);
     let least = verdicts.iter().map(unknown).min().unwrap_or(0);
@@ -110,12 +129,33 @@ pub fn accepts(model: &Model, version: Version) -> Result<(), Vec<String>> {
     if all.is_empty() { Ok(()) } else { Err(all) }
 }
 
+/// Where a name is looked up.
+struct Place<'p> {
+    /// What the name would be, for messages.
+    what: &'p str,
+    /// The block that it stands in, if that decides.
+    block: &'p str,
+    /// The section of the catalogue, if it is one.
+    section: &'static str,
+    /// What is known there.
+    known: &'static [Entry],
+    /// What is known there besides.
+    also: &'static [Entry],
+}
+
+impl Place<'_> {
+    /// A section of the catalogue.
+    fn section(section: &'static str, what: &'static str) -> Self {
+        Self { what, block: section, section, known: catalog::section(section), also: &[] }
+    }
+}
+
 /// A block that is still to be judged.
 enum Task<'m> {
     /// Directives of a site, or of a block in it.
     Handlers { block: Node<'m>, scope: usize, in_site: bool },
     /// Options that the catalogue knows below `entry`.
-    Settings { line: Node<'m>, entry: &'static catalog::Entry, scope: usize },
+    Settings { line: Node<'m>, entry: &'static Entry, scope: usize },
 }
 
 struct Judge<'m> {
@@ -156,8 +196,35 @@ impl<'m> Judge<'m> {
 
     fn refuse(&mut self, cause: Cause, node: Node<'m>, span: Span, message: impl Into<String>) -> &mut Refusal {
         let (node, message, labels) = (node.id(), message.into(), Vec::new());
-        self.refusals.push(Refusal { cause, node, span, message, labels });
+        self.refusals.push(Refusal { cause, node, span, message, labels, unknown: None });
         self.refusals.last_mut().expect("just pushed")
+    }
+
+    /// Refuses a name that the version does not know; `entry` is what other versions know of it.
+    fn refuse_name(&mut self, node: Node<'m>, word: Word<'m>, entry: Option<&Entry>, place: &Place) {
+        let name = word.text().into_owned();
+        let what = &place.what;
+        match entry.and_then(|entry| Some((entry, entry.until.filter(|until| self.version >= *until)?))) {
+            Some((entry, until)) => {
+                let instead = catalog::renames::replacement(place.block, entry.name);
+                let instead = instead.map_or_else(String::new, |new| format!("; instead of it: {new}"));
+                let message = format!("Caddy has no {what} `{name}` any more since {until}{instead}");
+                self.refuse(Cause::Gone, node, word.span(), message);
+            }
+            None => match entry.and_then(|entry| entry.since) {
+                Some(since) => {
+                    let message = format!("the {what} `{name}` came with Caddy {since}: older ones refuse the file");
+                    self.refuse(Cause::TooNew, node, word.span(), message);
+                }
+                None => {
+                    let message = format!("Caddy has no {what} `{name}` and refuses the file");
+                    let known = place.known.iter().chain(place.also).filter(|entry| entry.known_to(self.version));
+                    let known = known.map(|entry| entry.name).collect();
+                    self.refuse(Cause::Unknown, node, word.span(), message).unknown =
+                        Some(Unknown { name, section: place.section, known });
+                }
+            },
+        }
     }
 
     /// Whether the version is at least that one. To be asked only where the answer matters.
@@ -171,7 +238,7 @@ impl<'m> Judge<'m> {
     }
 
     /// Whether the version knows a name.
-    fn knows(&self, entry: &catalog::Entry) -> bool {
+    fn knows(&self, entry: &Entry) -> bool {
         entry.since.is_none_or(|since| self.is_from(since)) && entry.until.is_none_or(|until| !self.is_from(until))
     }
 
@@ -247,13 +314,13 @@ impl<'m> Judge<'m> {
     }
 
     fn directive(&mut self, node: Node<'m>, scope: usize, in_site: bool) {
-        let shown = String::from_utf8_lossy(node.name()).into_owned();
-        let known = catalog::directive(node.name()).filter(|entry| self.knows(entry));
-        let Some(entry) = known else {
-            self.refuse(Cause::Name, node, node.head(), format!("`{shown}` is no directive of Caddy {}", self.version));
-            return;
+        let Some(name) = node.words().next() else { return };
+        let known = catalog::directive(name.value());
+        let Some(entry) = known.filter(|entry| self.knows(entry)) else {
+            return self.refuse_name(node, name, known, &Place::section("directive", "directive"));
         };
         if !entry.handler && !in_site {
+            let shown = name.text();
             let message = format!("`{shown}` belongs into a site block itself, not into a block in it");
             self.refuse(Cause::Structure, node, node.head(), message);
             return;

@@ -18,8 +18,8 @@ impl<'m> Judge<'m> {
         let mut last: Option<String> = None;
         for word in words.into_iter().filter(|word| word.origin() != Origin::Unknown) {
             match self.upstream(&word.text()) {
-                Err(message) => {
-                    self.refuse(Cause::Arguments, node, word.span(), message);
+                Err((cause, message)) => {
+                    self.refuse(cause, node, word.span(), message);
                 }
                 Ok(scheme) => {
                     if last.as_ref().is_some_and(|last| !last.is_empty() && *last != scheme) {
@@ -41,7 +41,7 @@ impl<'m> Judge<'m> {
     }
 
     /// The scheme of an address; an error says why Caddy refuses it.
-    fn upstream(&self, text: &str) -> Result<String, String> {
+    fn upstream(&self, text: &str) -> Result<String, (Cause, String)> {
         match text.split_once("://") {
             Some((scheme, rest)) => self.upstream_url(text, scheme, rest),
             None => {
@@ -51,30 +51,39 @@ impl<'m> Judge<'m> {
         }
     }
 
-    fn upstream_url(&self, text: &str, scheme: &str, rest: &str) -> Result<String, String> {
+    fn upstream_url(&self, text: &str, scheme: &str, rest: &str) -> Result<String, (Cause, String)> {
         if text.contains('{') {
-            return Err(format!("`{text}` has a placeholder, which Caddy does not take together with a scheme"));
+            return wrong(format!("`{text}` has a placeholder, which Caddy does not take together with a scheme"));
         }
         let port = port_of(rest.split('/').next().unwrap_or(rest));
         if !matches!(scheme, "http" | "https" | "h2c") && self.since(2, 7, 5) {
-            return Err(format!("`{scheme}://` is no scheme for a backend: http, https and h2c are"));
+            return Err(match scheme {
+                "ws" => {
+                    (Cause::Gone, "Caddy takes no `ws://` any more since 2.7.5; instead of it: `http://`".to_owned())
+                }
+                "wss" => {
+                    (Cause::Gone, "Caddy takes no `wss://` any more since 2.7.5; instead of it: `https://`".to_owned())
+                }
+                _ => (Cause::Arguments, format!("`{scheme}://` is no scheme for a backend: http, https and h2c are")),
+            });
         }
         if rest.contains(['/', '?', '#']) {
-            return Err(format!("`{text}` has a path: a backend is a scheme, a host and a port"));
+            return wrong(format!("`{text}` has a path: a backend is a scheme, a host and a port"));
         }
         if matches!((scheme, port), ("http" | "h2c", "443") | ("https", "80")) {
-            return Err(format!("`{text}`: the scheme does not fit the port"));
+            return wrong(format!("`{text}`: the scheme does not fit the port"));
         }
         let is_range = port.contains('-');
         if is_range && !self.since(2, 7, 3) {
-            return Err(format!("`{text}` has a range of ports, which Caddy takes with a scheme since 2.7.3"));
+            let message = format!("`{text}` has a range of ports, which Caddy takes with a scheme since 2.7.3");
+            return Err((Cause::TooNew, message));
         }
         self.check_port(text, port)?;
         Ok(scheme.to_owned())
     }
 
     /// Ranges of ports are read since 2.7.0; before, any text is a port.
-    fn check_port(&self, text: &str, port: &str) -> Result<(), String> {
+    fn check_port(&self, text: &str, port: &str) -> Result<(), (Cause, String)> {
         let network = text.split_once('/').map_or("tcp", |(network, _)| network);
         let has_ports = !matches!(network, "unix" | "unix+h2c" | "unixgram" | "unixpacket" | "fd" | "fdgram");
         if port.is_empty() || text.contains('{') || !has_ports {
@@ -84,9 +93,13 @@ impl<'m> Judge<'m> {
         match (first.parse::<u16>(), last.parse::<u16>()) {
             (Ok(first), Ok(last)) if first <= last => Ok(()),
             _ if !self.since(2, 7, 0) => Ok(()),
-            _ => Err(format!("`{text}`: `{port}` is neither a port nor a range of ports")),
+            _ => wrong(format!("`{text}`: `{port}` is neither a port nor a range of ports")),
         }
     }
+}
+
+fn wrong<T>(message: String) -> Result<T, (Cause, String)> {
+    Err((Cause::Arguments, message))
 }
 
 /// What stands behind the last colon, outside of brackets; nothing for an address of IPv6 alone.

@@ -1,7 +1,7 @@
 //! What single directives want besides the catalogue.
 
 use super::matchers::Responses;
-use super::{Cause, Judge, any_unknown, values};
+use super::{Cause, Judge, Place, any_unknown, values};
 use crate::catalog::caddy::{self as catalog, Entry};
 use crate::model::caddy::options::Setting;
 use crate::model::{Node, Word};
@@ -15,6 +15,7 @@ impl<'m> Judge<'m> {
             "handle_path" => self.handle_path(node, args),
             "handle_errors" => self.handle_errors(node, args),
             "invoke" => self.invoke(node, args),
+            "encode" => self.encode(node, args),
             "uri" => self.uri(node, args),
             "vars" if args.len() == 1 => {
                 self.refuse(Cause::Arguments, node, node.head(), "`vars` needs a value for the name");
@@ -37,8 +38,8 @@ impl<'m> Judge<'m> {
     fn handle_errors(&mut self, node: Node<'m>, args: &[Word<'m>]) {
         for word in args {
             if !self.since(2, 8, 0) {
-                let message = "`handle_errors` takes no status before Caddy 2.8.0";
-                self.refuse(Cause::Arguments, node, word.span(), message);
+                let message = "`handle_errors` takes a status since Caddy 2.8.0: older ones refuse the file";
+                self.refuse(Cause::TooNew, node, word.span(), message);
             } else if !values::is_status(&word.text()) {
                 let message = format!("`{}` is no status such as 404 or 5xx", word.text());
                 self.refuse(Cause::Arguments, node, word.span(), message);
@@ -52,6 +53,12 @@ impl<'m> Judge<'m> {
         {
             let message = format!("the named route `&({})` is not defined", name.text());
             self.refuse(Cause::Reference, node, name.span(), message);
+        }
+    }
+
+    fn encode(&mut self, node: Node<'m>, args: &[Word<'m>]) {
+        for word in args.iter().filter(|word| catalog::named("encoder", word.value()).is_none()) {
+            self.refuse_name(node, *word, None, &Place::section("encoder", "encoder"));
         }
     }
 
@@ -71,16 +78,17 @@ impl<'m> Judge<'m> {
 
     fn basic_auth(&mut self, node: Node<'m>, args: &[Word<'m>]) {
         let Some(hash) = args.first() else { return };
-        let known = match hash.value() {
-            b"bcrypt" => true,
-            b"scrypt" => !self.since(2, 8, 0),
-            b"argon2id" => self.since(2, 11, 0),
-            _ => false,
+        let (cause, message) = match hash.value() {
+            b"bcrypt" => return,
+            b"scrypt" if !self.since(2, 8, 0) => return,
+            b"argon2id" if self.since(2, 11, 0) => return,
+            b"scrypt" => {
+                (Cause::Gone, "Caddy has no `scrypt` any more since 2.8.0; instead of it: `bcrypt`".to_owned())
+            }
+            b"argon2id" => (Cause::TooNew, "`argon2id` came with Caddy 2.11.0: older ones refuse the file".to_owned()),
+            _ => (Cause::Arguments, format!("`{}` is no way to hash passwords that Caddy knows", hash.text())),
         };
-        if !known {
-            let message = format!("`{}` is no way to hash passwords in Caddy {}", hash.text(), self.version);
-            self.refuse(Cause::Arguments, node, hash.span(), message);
-        }
+        self.refuse(cause, node, hash.span(), message);
     }
 
     pub(super) fn special_setting(&mut self, setting: &Setting<'m>, entry: &Entry, responses: &Responses<'m>) {
@@ -126,9 +134,9 @@ impl<'m> Judge<'m> {
             self.refuse(Cause::Arguments, setting.line, setting.name.span(), message);
         }
         for name in named {
-            if catalog::directive(name.value()).is_none_or(|entry| !self.knows(entry)) {
-                let message = format!("`{}` is no directive of Caddy {}", name.text(), self.version);
-                self.refuse(Cause::Name, setting.line, name.span(), message);
+            let known = catalog::directive(name.value());
+            if known.is_none_or(|entry| !self.knows(entry)) {
+                self.refuse_name(setting.line, name, known, &Place::section("directive", "directive"));
             }
         }
     }
