@@ -24,8 +24,8 @@ pub static RENAMED: Check = Check { name: "caddy/renames", run: Run::Model(depre
 
 fn run(cx: &mut Cx<'_>) {
     match cx.params.text("fault") {
-        Some("unknown-name") => names(cx, |cx, one| unknown_name(cx, one)),
-        Some("plugin-needed") => names(cx, |cx, one| plugin_needed(cx, one)),
+        Some("unknown-name") => names(cx, unknown_name),
+        Some("plugin-needed") => names(cx, plugin_needed),
         Some("name-not-in-version") => report(cx, Cause::TooNew),
         Some("removed-name") => removed(cx),
         Some("invalid-arguments") => report(cx, Cause::Arguments),
