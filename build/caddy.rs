@@ -96,11 +96,11 @@ fn entry(line: &Line<'_>) -> Result<String, Error> {
     for word in rest {
         flags.read(word)?;
     }
-    let Flags { more, handler, matcher, since, until, once, kind, module, also, loose } = flags;
+    let Flags { more, handler, matcher, since, until, once, kind, of, module, also, loose } = flags;
     let below = entries(&line.below)?;
     Ok(format!(
         "Entry {{ name: {name:?}, min: {min}, max: {max}, block: Block::{block}, more: {more}, handler: {handler}, \
-         matcher: {matcher}, since: {}, until: {}, once: {}, kind: {kind}, module: {module:?}, also: {also:?}, \
+         matcher: {matcher}, since: {}, until: {}, once: {}, kind: {kind}, of: &{of:?}, module: {module:?}, also: {also:?}, \
          loose_before: {}, below: {below} }},\n",
         version(&since),
         version(&until),
@@ -117,6 +117,7 @@ struct Flags<'a> {
     until: Option<Version>,
     once: Option<Version>,
     kind: &'static str,
+    of: Vec<&'a str>,
     module: Option<&'a str>,
     also: Option<&'a str>,
     loose: Option<Version>,
@@ -126,7 +127,19 @@ impl Default for Flags<'_> {
     fn default() -> Self {
         let (more, handler, matcher) = (false, false, false);
         let (since, until, once, loose) = (None, None, None, None);
-        Self { more, handler, matcher, since, until, once, kind: "Kind::Text", module: None, also: None, loose }
+        Self {
+            more,
+            handler,
+            matcher,
+            since,
+            until,
+            once,
+            kind: "Kind::Text",
+            of: Vec::new(),
+            module: None,
+            also: None,
+            loose,
+        }
     }
 }
 
@@ -143,8 +156,11 @@ impl<'a> Flags<'a> {
             Some(("loose", v)) => self.loose = Some(exact(v)?),
             Some(("module", name)) => self.module = Some(name),
             Some(("also", name)) => self.also = Some(name),
+            Some(("of", words)) => self.of = words.split('|').collect(),
             Some(("type", "duration")) => self.kind = "Kind::Duration",
             Some(("type", "size")) => self.kind = "Kind::Size",
+            Some(("type", "status")) => self.kind = "Kind::Status",
+            Some(("type", "interval")) => self.kind = "Kind::Interval",
             Some(("type", "int")) => self.kind = "Kind::Int",
             _ => return Err(format!("`{word}` means nothing here").into()),
         }

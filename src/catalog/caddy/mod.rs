@@ -36,6 +36,10 @@ pub enum Kind {
     Size,
     /// A whole number.
     Int,
+    /// A status code, or a class of them: `2xx`.
+    Status,
+    /// A duration, or a number without a unit.
+    Interval,
 }
 
 /// One name in its place.
@@ -63,6 +67,8 @@ pub struct Entry {
     pub once: Option<Version>,
     /// What its arguments are.
     pub kind: Kind,
+    /// The words that its arguments may be besides; if they are text, the only ones.
+    pub of: &'static [&'static str],
     /// The section that its first argument names an entry of.
     pub module: Option<&'static str>,
     /// The directive whose block's entries are allowed here too.
@@ -90,6 +96,7 @@ impl Entry {
             until: None,
             once: None,
             kind: Kind::Text,
+            of: &[],
             module: None,
             also: None,
             loose_before: None,

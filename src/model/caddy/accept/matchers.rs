@@ -88,6 +88,10 @@ impl<'m> Judge<'m> {
             [only] if only.quote() != Quote::Bare => {}
             [kind, rest @ ..] => self.matcher(line, *kind, rest, has_block(line)),
             [] => {
+                if let Some(second) = lines(line).filter(|inner| inner.is("path_regexp")).nth(1) {
+                    let message = "a named matcher takes one `path_regexp`";
+                    self.refuse(Cause::Arguments, second, second.head(), message);
+                }
                 for inner in lines(line) {
                     let words: Vec<Word<'m>> = inner.words().collect();
                     if let [kind, rest @ ..] = &words[..]
@@ -112,6 +116,12 @@ impl<'m> Judge<'m> {
         if args.len() < usize::from(entry.min) || too_many {
             let message = format!("`{}` has {} arguments, which it does not take", entry.name, args.len());
             self.refuse(Cause::Arguments, line, kind.span(), message);
+        }
+        if let Some(word) =
+            args.iter().find(|word| kind.is("query") && !word.value().is_empty() && !word.value().contains(&b'='))
+        {
+            let message = format!("`query` wants `name=value`, not `{}`", word.text());
+            self.refuse(Cause::Arguments, line, word.span(), message);
         }
         let forwarded = args.first().is_some_and(|word| word.is("forwarded"));
         if kind.is("remote_ip") && forwarded && self.since(2, 8, 0) {

@@ -252,8 +252,10 @@ impl<'m> Judge<'m> {
     /// Judges what stands at top level.
     fn roots(&mut self) {
         let model = self.model;
+        let blocks = model.roots().filter(|node| !is_import(*node) && has_block(*node));
+        // Caddy forgets a block without words and lines.
         let blocks: Vec<Node<'m>> =
-            model.roots().filter(|node| !is_import(*node) && matches!(node.body(), Body::Block { .. })).collect();
+            blocks.filter(|node| node.words().len() > 0 || node.children().next().is_some()).collect();
         let (mut sites, mut routes) = (Vec::new(), Vec::new());
         for (place, &block) in blocks.iter().enumerate() {
             if block.words().len() == 0 {

@@ -3,7 +3,7 @@
 use super::matchers::Responses;
 use super::{Cause, Judge, Place, any_unknown, values};
 use crate::catalog::caddy::{self as catalog, Entry};
-use crate::model::caddy::options::Setting;
+use crate::model::caddy::options::{Setting, lines};
 use crate::model::{Node, Word};
 
 impl<'m> Judge<'m> {
@@ -16,6 +16,14 @@ impl<'m> Judge<'m> {
             "handle_errors" => self.handle_errors(node, args),
             "invoke" => self.invoke(node, args),
             "encode" => self.encode(node, args),
+            "redir" => self.redir(node, args),
+            "map" => self.map(node, args),
+            "header" if !args.is_empty() && has_own_lines(node) => {
+                let message = "`header` takes its fields on the line or in the block, not both";
+                self.refuse(Cause::Arguments, node, node.head(), message);
+            }
+            "respond" => self.respond(node, args),
+            "tls" => self.tls(node, args),
             "uri" => self.uri(node, args),
             "vars" if args.len() == 1 => {
                 self.refuse(Cause::Arguments, node, node.head(), "`vars` needs a value for the name");
@@ -56,6 +64,55 @@ impl<'m> Judge<'m> {
         }
     }
 
+    /// A redirect, or 401 for scripts that read the location themselves.
+    fn redir(&mut self, node: Node<'m>, args: &[Word<'m>]) {
+        let [_, code] = args else { return };
+        let text = code.text();
+        let is_code = text.parse::<i64>().is_ok_and(|code| matches!(code, 300..=399 | 401));
+        if !is_code && !text.starts_with('{') && !matches!(&*text, "permanent" | "temporary" | "html") {
+            let message = format!(
+                "`redir` wants a status from 300 to 399, 401, `permanent`, `temporary` or `html`, not `{text}`"
+            );
+            self.refuse(Cause::Arguments, node, code.span(), message);
+        }
+    }
+
+    fn tls(&mut self, node: Node<'m>, args: &[Word<'m>]) {
+        let [only] = args else { return };
+        let text = only.text();
+        if text == "internal" || text.contains('@') {
+            return;
+        }
+        if text == "force_automate" {
+            if !self.since(2, 9, 0) {
+                let message = "`force_automate` came with Caddy 2.9.0: older ones refuse the file";
+                self.refuse(Cause::TooNew, node, only.span(), message);
+            }
+            return;
+        }
+        let message = format!(
+            "`tls` wants `internal`, an email address, or the files of a certificate and its key, not `{text}` alone"
+        );
+        self.refuse(Cause::Arguments, node, only.span(), message);
+    }
+
+    fn map(&mut self, node: Node<'m>, args: &[Word<'m>]) {
+        for line in lines(node).filter(|line| line.args().len() >= args.len().max(1)) {
+            if !any_unknown(&line.words().collect::<Vec<_>>()) {
+                let message = format!("here are more values than `map` has outputs, {}", args.len().saturating_sub(1));
+                self.refuse(Cause::Arguments, line, line.head(), message);
+            }
+        }
+    }
+
+    fn respond(&mut self, node: Node<'m>, args: &[Word<'m>]) {
+        let only_status = matches!(args, [status] if status.value().len() == 3 && values::is_int(&status.text()));
+        let body = lines(node).find(|line| line.is("body"));
+        if let Some(body) = body.filter(|_| !args.is_empty() && !only_status) {
+            self.refuse(Cause::Arguments, body, body.head(), "the body of `respond` stands on its line already");
+        }
+    }
+
     fn encode(&mut self, node: Node<'m>, args: &[Word<'m>]) {
         for word in args.iter().filter(|word| catalog::named("encoder", word.value()).is_none()) {
             self.refuse_name(node, *word, None, &Place::section("encoder", "encoder"));
@@ -68,7 +125,12 @@ impl<'m> Judge<'m> {
             b"strip_prefix" | b"strip_suffix" => args.len() == 2,
             b"replace" => matches!(args.len(), 3 | 4),
             b"path_regexp" => args.len() == 3,
-            b"query" => self.since(2, 8, 0),
+            b"query" if !self.since(2, 8, 0) => {
+                let message = "`uri query` came with Caddy 2.8.0: older ones refuse the file";
+                self.refuse(Cause::TooNew, node, kind.span(), message);
+                return;
+            }
+            b"query" => takes_query(&args[1..]),
             _ => false,
         };
         if !fits {
@@ -104,6 +166,12 @@ impl<'m> Judge<'m> {
                 self.response_use(setting, |name| responses.has_above(name));
             }
             ("", b"order") => self.order(setting),
+            ("", b"admin") if setting.value(0) == Some(b"off") && setting.has_block() => {
+                let message = "`admin off` takes no block: there is nothing to set";
+                self.refuse(Cause::Arguments, setting.line, setting.name.span(), message);
+            }
+            ("", b"auto_https") => self.auto_https(setting),
+            ("events", b"on") => self.event_handler(setting),
             (_, b"lb_retry_match") if setting.is_last => self.matcher_set(setting.line, &setting.args),
             _ => {}
         }
@@ -116,6 +184,34 @@ impl<'m> Judge<'m> {
         {
             let message = format!("the response matcher `{}` is not defined here", name.text());
             self.refuse(Cause::Reference, setting.line, name.span(), message);
+        }
+    }
+
+    fn auto_https(&mut self, setting: &Setting<'m>) {
+        let Some(word) = setting.args.first().filter(|word| !any_unknown(&[**word])) else { return };
+        let (cause, message) = match word.value() {
+            b"off" | b"disable_redirects" | b"disable_certs" | b"ignore_loaded_certs" => return,
+            b"prefer_wildcard" if !self.since(2, 9, 0) => {
+                (Cause::TooNew, "`prefer_wildcard` came with Caddy 2.9.0: older ones refuse the file".to_owned())
+            }
+            b"prefer_wildcard" if !self.since(2, 11, 0) => return,
+            b"prefer_wildcard" => (
+                Cause::Gone,
+                "Caddy has no `prefer_wildcard` any more since 2.11.0; instead of it: nothing, it is so by itself"
+                    .to_owned(),
+            ),
+            _ => {
+                let known = "off, disable_redirects, disable_certs or ignore_loaded_certs";
+                (Cause::Arguments, format!("`auto_https` wants {known}, not `{}`", word.text()))
+            }
+        };
+        self.refuse(cause, setting.line, word.span(), message);
+    }
+
+    /// Caddy itself brings no handler of events.
+    fn event_handler(&mut self, setting: &Setting<'m>) {
+        if let Some(name) = setting.args.get(1).filter(|word| !any_unknown(&[**word])) {
+            self.refuse_name(setting.line, *name, None, &Place::section("event_handler", "handler of events"));
         }
     }
 
@@ -147,4 +243,21 @@ impl<'m> Judge<'m> {
             self.refuse(Cause::Arguments, line, line.head(), "`forward_auth` needs a `uri` in its block");
         }
     }
+}
+
+/// What `uri query` takes on its line: `-name`, `+name value`, `old>new`, `name value`, `name find replace`.
+fn takes_query(args: &[Word<'_>]) -> bool {
+    let Some(key) = args.first().map(|word| word.value()) else { return true };
+    match key.first() {
+        Some(b'-') => args.len() == 1,
+        Some(b'+') => args.len() == 2,
+        _ if key.contains(&b'>') => args.len() == 1,
+        _ => matches!(args.len(), 2 | 3),
+    }
+}
+
+/// Whether a line has lines in its block that come from the text that it comes from. The block of an import may
+/// come to stand behind a line of the snippet; versions that know no such blocks read them otherwise.
+fn has_own_lines(node: Node<'_>) -> bool {
+    lines(node).next().is_some_and(|line| line.chain_id() == node.chain_id())
 }
