@@ -7,12 +7,11 @@ use clap::{ArgAction, ValueEnum};
 
 use super::inputs::{Inputs, Limits};
 use super::terminal::Terminal;
-use super::{Exit, Trouble, patch, review, verify};
+use super::{Exit, Trouble, output, patch, review, verify};
 use crate::files::Disk;
 use crate::fix::Safety;
 use crate::lint::rounds::Reviewer;
 use crate::report::summary::{self, Fixes};
-use crate::report::{self, Format};
 use crate::session::{self, Outcome, Request};
 use crate::version::Server;
 
@@ -52,7 +51,7 @@ pub(super) struct Args {
     #[arg(long, help_heading = "Fixes")]
     unsafe_fixes: bool,
     /// Print what --fix would write as a patch, and write nothing
-    #[arg(long, conflicts_with = "format", help_heading = "Fixes")]
+    #[arg(long, conflicts_with_all = ["format", "output", "statistics"], help_heading = "Fixes")]
     diff: bool,
     /// Write that patch to a file
     #[arg(long, value_name = "FILE", conflicts_with = "diff", help_heading = "Fixes")]
@@ -70,9 +69,8 @@ pub(super) struct Args {
           requires = "fix", help_heading = "Fixes")]
     backup: Option<String>,
 
-    /// How findings are printed
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t, help_heading = "Output")]
-    format: OutputFormat,
+    #[command(flatten)]
+    output: output::Output,
     #[command(flatten)]
     limits: Limits,
     /// Exit with 0 when there are findings
@@ -92,15 +90,6 @@ enum Lang {
     Caddy,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum OutputFormat {
-    /// For people: the place, what happens there, what to do
-    #[default]
-    Text,
-    /// One line each: path:line:column
-    Concise,
-    /// One document
-    Json,
 }
 
 impl Args {
@@ -118,21 +107,12 @@ impl Lang {
     }
 }
 
-impl OutputFormat {
-    fn format(self) -> Format {
-        match self {
-            Self::Text => Format::Text,
-            Self::Concise => Format::Concise,
-            Self::Json => Format::Json,
-        }
-    }
-}
-
 pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>> {
-    let request = request(args, terminal)?;
+    let (request, plan) = (request(args, terminal)?, args.output.plan()?);
     let mut asking = if args.review { Some(review::Asking::new(terminal)?) } else { None };
     let reviewer = asking.as_mut().map(|asking| asking as &mut dyn Reviewer);
     let outcome = session::run(&Disk, &request, reviewer).map_err(troubles)?;
+    plan.spares(&outcome)?;
     let fixes = match (args.diff, args.fix) {
         (false, true) => Fixes::Written,
         _ if args.makes_patch() => Fixes::Printed,
@@ -149,12 +129,11 @@ pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>
         Fixes::Written => patch::write(&outcome, args.backup.as_deref())?,
         Fixes::Printed | Fixes::Offered => {}
     }
-    let look = terminal.look();
     if fixes != Fixes::Printed {
-        terminal.out(|out| report::write(args.format.format(), &outcome, look, out))?;
+        plan.carry_out(&outcome, terminal, args.quiet)?;
     }
     if !args.quiet {
-        let lines = summary::lines(&outcome, look, fixes, args.verbose);
+        let lines = summary::lines(&outcome, terminal.look(), fixes, args.verbose);
         lines.iter().for_each(|line| terminal.notice(line));
     }
     if fixes == Fixes::Written && !args.quiet {

@@ -5,6 +5,7 @@ mod config;
 mod explain;
 mod inputs;
 mod installed;
+mod output;
 mod patch;
 mod review;
 mod rules;

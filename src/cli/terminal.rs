@@ -1,12 +1,13 @@
 //! Where output goes, and what it may look like there.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use supports_color::Stream;
 
 use super::{Color, Trouble};
+use crate::files::{Disk, Files, Kind};
 use crate::report::{Look, plain};
 
 /// Where prose is wrapped when there is no terminal to ask.
@@ -22,6 +23,8 @@ pub(super) struct Terminal {
     color_err: bool,
     /// The working directory.
     pub(super) base: PathBuf,
+    /// The root of the repository that it lies in.
+    root: PathBuf,
 }
 
 impl Terminal {
@@ -32,7 +35,8 @@ impl Terminal {
             Color::Never => false,
         };
         let base = std::env::current_dir().unwrap_or_default();
-        Self { color: wanted(Stream::Stdout), color_err: wanted(Stream::Stderr), base }
+        let root = repository(&base);
+        Self { color: wanted(Stream::Stdout), color_err: wanted(Stream::Stderr), base, root }
     }
 
     /// How reports on standard output look.
@@ -44,11 +48,17 @@ impl Terminal {
         };
         Look {
             base: &self.base,
+            root: &self.root,
             width,
             color: self.color,
             links: self.color && terminal && supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout),
             ascii: terminal && !supports_unicode::on(supports_unicode::Stream::Stdout),
         }
+    }
+
+    /// How reports in files look.
+    pub(super) fn look_of_files(&self) -> Look<'_> {
+        Look { base: &self.base, root: &self.root, width: WIDTH, color: false, links: false, ascii: false }
     }
 
     /// Whether standard output is for people's eyes: a terminal, or colours were asked for.
@@ -82,6 +92,14 @@ impl Terminal {
             self.notice(&format!("  {cyan}help:{cyan:#} {}", lines(help, "\n        ")));
         }
     }
+}
+
+/// The folder above that git knows, or the folder itself.
+fn repository(folder: &Path) -> PathBuf {
+    let folder = Disk.canonical(folder).unwrap_or_else(|_| folder.to_owned());
+    // It is a file in a worktree.
+    let root = folder.ancestors().find(|above| Disk.kind(&above.join(".git")) != Kind::Missing);
+    root.unwrap_or(&folder).to_owned()
 }
 
 /// The lines of a text, each harmless.

@@ -195,6 +195,15 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     file.persist(path).map(drop).map_err(|error| failed(error.error))
 }
 
+/// Writes into a pipe or device that is there, or behind what a file holds.
+///
+/// # Errors
+/// As the system says them.
+pub fn write_into(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = std::fs::OpenOptions::new().append(true).open(path)?;
+    io::Write::write_all(&mut file, bytes)
+}
+
 /// The path with something behind its last name.
 pub fn with_suffix(path: &Path, suffix: &OsStr) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();

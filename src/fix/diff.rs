@@ -6,7 +6,7 @@ use std::path::Path;
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices, group_diff_ops};
 
 /// Lines shown around a change.
-const CONTEXT: usize = 3;
+pub const CONTEXT: usize = 3;
 
 /// A file that changes.
 #[derive(Debug, Clone, Copy)]
@@ -58,9 +58,7 @@ fn from_root(path: &Path) -> &Path {
 
 /// The diff of one file. Nothing where nothing changes.
 fn write(out: &mut Vec<u8>, name: &Path, old: &[u8], new: &[u8]) {
-    let (old, new) = (lines(old), lines(new));
-    let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
-    let hunks = group_diff_ops(ops, CONTEXT);
+    let hunks = hunks(old, new, 0);
     if hunks.is_empty() {
         return;
     }
@@ -70,9 +68,18 @@ fn write(out: &mut Vec<u8>, name: &Path, old: &[u8], new: &[u8]) {
         write_name(out, side, name);
         out.push(b'\n');
     }
-    for hunk in hunks {
-        write_hunk(out, &hunk, &old, &new);
+    out.extend_from_slice(&hunks);
+}
+
+/// The hunks of a diff without the names. The texts are a part of a file with `skipped` lines before it.
+pub fn hunks(old: &[u8], new: &[u8], skipped: usize) -> Vec<u8> {
+    let (old, new) = (lines(old), lines(new));
+    let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
+    let mut out = Vec::new();
+    for hunk in group_diff_ops(ops, CONTEXT) {
+        write_hunk(&mut out, &hunk, &old, &new, skipped);
     }
+    out
 }
 
 /// Lines with their line feeds; a carriage return alone ends none.
@@ -80,10 +87,10 @@ fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|&byte| byte == b'\n').collect()
 }
 
-fn write_hunk(out: &mut Vec<u8>, ops: &[DiffOp], old: &[&[u8]], new: &[&[u8]]) {
+fn write_hunk(out: &mut Vec<u8>, ops: &[DiffOp], old: &[&[u8]], new: &[&[u8]], skipped: usize) {
     let (Some(first), Some(last)) = (ops.first(), ops.last()) else { return };
     let (from, to) = (first.old_range().start..last.old_range().end, first.new_range().start..last.new_range().end);
-    let _ = writeln!(out, "@@ -{} +{} @@", place(&from), place(&to));
+    let _ = writeln!(out, "@@ -{} +{} @@", place(&from, skipped), place(&to, skipped));
     for op in ops {
         if op.tag() == DiffTag::Equal {
             write_lines(out, b' ', &old[op.old_range()]);
@@ -95,11 +102,12 @@ fn write_hunk(out: &mut Vec<u8>, ops: &[DiffOp], old: &[&[u8]], new: &[&[u8]]) {
 }
 
 /// First line and number of lines; where there are none, the line before.
-fn place(range: &std::ops::Range<usize>) -> String {
+fn place(range: &std::ops::Range<usize>, skipped: usize) -> String {
+    let before = skipped + range.start;
     match range.len() {
-        0 => format!("{},0", range.start),
-        1 => format!("{}", range.start + 1),
-        len => format!("{},{len}", range.start + 1),
+        0 => format!("{before},0"),
+        1 => format!("{}", before + 1),
+        len => format!("{},{len}", before + 1),
     }
 }
 

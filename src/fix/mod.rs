@@ -16,6 +16,16 @@ pub enum Safety {
     Safe,
 }
 
+impl Safety {
+    /// The word of rule files and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unsafe => "unsafe",
+            Self::Safe => "safe",
+        }
+    }
+}
+
 /// Replaces the bytes of `span` by `text`. An empty span inserts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Edit {

@@ -25,8 +25,20 @@ pub(super) fn print(value: &impl Serialize, out: &mut dyn Write) -> io::Result<(
     writeln!(out)
 }
 
+/// Writes what `content` serializes, indented.
+pub(super) fn print_with(
+    out: &mut dyn Write,
+    content: impl FnOnce(&mut PrettyJson<'_>) -> serde_json::Result<()>,
+) -> io::Result<()> {
+    content(&mut serde_json::Serializer::pretty(Escaping(&mut *out)))?;
+    writeln!(out)
+}
+
+/// What [`print_with`] hands out.
+pub(super) type PrettyJson<'a> = serde_json::Serializer<Escaping<'a>, serde_json::ser::PrettyFormatter<'static>>;
+
 /// Escapes hidden characters: serde_json does so only with the controls of ASCII.
-struct Escaping<'a>(&'a mut dyn Write);
+pub(super) struct Escaping<'a>(&'a mut dyn Write);
 
 impl Write for Escaping<'_> {
     /// serde_json writes whole characters.
@@ -51,13 +63,34 @@ impl Write for Escaping<'_> {
     }
 }
 
-fn document<'a>(outcome: &'a Outcome, look: Look<'a>) -> Document<'a> {
+/// One finding a line, then one line about the run.
+pub(super) fn write_lines(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut seen = HashMap::new();
+    for found in &outcome.findings {
+        print_line(&Line { kind: "finding", content: finding(found, look, &mut seen) }, out)?;
+    }
+    print_line(&Line { kind: "summary", content: about(outcome, look) }, out)
+}
+
+fn print_line(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(Escaping(&mut *out), value)?;
+    writeln!(out)
+}
+
+#[derive(Serialize)]
+struct Line<T> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(flatten)]
+    content: T,
+}
+
+fn about<'a>(outcome: &'a Outcome, look: Look<'_>) -> About<'a> {
     let counts = outcome.counts();
-    Document {
+    About {
         version: 1,
         tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
         target: Target(&outcome.targets),
-        findings: Findings(&outcome.findings, look),
         not_read: outcome.unread.iter().map(|it| unread(it, look)).collect(),
         not_included: outcome.not_included.iter().map(|path| place::path(path, look.base)).collect(),
         summary: Summary {
@@ -69,6 +102,23 @@ fn document<'a>(outcome: &'a Outcome, look: Look<'a>) -> Document<'a> {
             fixable: counts.safe_fixes + counts.unsafe_fixes,
         },
     }
+}
+
+fn document<'a>(outcome: &'a Outcome, look: Look<'a>) -> Document<'a> {
+    let About { version, tool, target, not_read, not_included, summary } = about(outcome, look);
+    let findings = Findings(&outcome.findings, look);
+    Document { version, tool, target, findings, not_read, not_included, summary }
+}
+
+/// What a run says besides its findings.
+#[derive(Serialize)]
+struct About<'a> {
+    version: u32,
+    tool: Tool,
+    target: Target<'a>,
+    not_read: Vec<Unread<'a>>,
+    not_included: Vec<String>,
+    summary: Summary,
 }
 
 #[derive(Serialize)]

@@ -2,23 +2,53 @@
 
 use foldhash::HashMap;
 use std::hash::Hasher;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fnv::FnvHasher;
 
+use super::Look;
 use crate::files;
+use crate::session::Outcome;
 use crate::source::{SourceFile, Span};
 
 /// A path relative to `base`, with `/`; absolute when it lies outside.
 pub(super) fn path(path: &Path, base: &Path) -> String {
+    let text = relative(path, base).to_string_lossy().into_owned();
+    if std::path::MAIN_SEPARATOR == '/' { text } else { text.replace(std::path::MAIN_SEPARATOR, "/") }
+}
+
+fn relative(path: &Path, base: &Path) -> PathBuf {
     let whole = files::normal(&base.join(path));
-    let shown = match whole.strip_prefix(base) {
-        Ok(inner) if inner.as_os_str().is_empty() => Path::new("."),
-        Ok(inner) => inner,
-        Err(_) => &whole,
+    match whole.strip_prefix(base) {
+        Ok(inner) if inner.as_os_str().is_empty() => PathBuf::from("."),
+        Ok(inner) => inner.to_owned(),
+        Err(_) => whole,
+    }
+}
+
+/// What a file is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Naming {
+    /// As it was opened, from the working directory.
+    Opened,
+    /// Itself, links followed, from the working directory.
+    Resolved,
+    /// Itself, links followed, from the root of the repository: what forges know it by.
+    Repository,
+}
+
+/// The name of a file of a run; absolute when it lies outside.
+pub(super) fn named(path: &Path, outcome: &Outcome, look: Look<'_>, naming: Naming) -> PathBuf {
+    let base = match naming {
+        Naming::Opened => return relative(path, look.base),
+        Naming::Resolved => look.base,
+        Naming::Repository => look.root,
     };
-    let text = shown.to_string_lossy();
-    if std::path::MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace(std::path::MAIN_SEPARATOR, "/") }
+    match outcome.resolved.get(path) {
+        Some(itself) => relative(itself, base),
+        // It was never opened, or is not on the disk.
+        None => relative(&look.base.join(path), base),
+    }
 }
 
 /// A longer line enters a fingerprint only by the place itself.

@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn look() -> Look<'static> {
-        Look { base: Path::new("."), width: 60, color: false, links: false, ascii: false }
+        Look { base: Path::new("."), root: Path::new("."), width: 60, color: false, links: false, ascii: false }
     }
 
     #[test]

@@ -105,18 +105,9 @@ fn held_back(found: &Found, look: Look<'_>) -> Option<String> {
 }
 
 fn count(outcome: &Outcome, fixes: Fixes) -> String {
-    let counts = outcome.counts();
-    let found =
-        [(counts.errors, Severity::Error), (counts.warnings, Severity::Warning), (counts.infos, Severity::Info)];
-    let found = found.iter().filter(|(n, _)| *n > 0).map(|&(n, level)| many(n, level.as_str()));
-    let found = found.collect::<Vec<_>>().join(", ");
-    let found = match (found.is_empty(), outcome.is_complete()) {
-        (false, _) => found,
-        (true, true) => "no findings".to_owned(),
-        (true, false) => "no findings in what could be read".to_owned(),
-    };
+    let found = found(outcome);
     let result = match (fixes, outcome.applied.len()) {
-        (Fixes::Offered, _) => format!("{found}{}", fixable(&counts)),
+        (Fixes::Offered, _) => format!("{found}{}", fixable(&outcome.counts())),
         (_, 0) => format!("nothing fixed, {found}"),
         (Fixes::Printed, fixed) => format!("{fixed} fixed by the patch, {found} left"),
         (Fixes::Written, fixed) => format!("{fixed} fixed, {found} left"),
@@ -125,9 +116,33 @@ fn count(outcome: &Outcome, fixes: Fixes) -> String {
         0 => String::new(),
         held => format!("; {} held back", many(held, "fix")),
     };
+    format!("{}: {result}{held}", checked(outcome))
+}
+
+/// How many findings there are: `2 errors, 1 warning`.
+pub(super) fn found(outcome: &Outcome) -> String {
+    let counts = outcome.counts();
+    let found =
+        [(counts.errors, Severity::Error), (counts.warnings, Severity::Warning), (counts.infos, Severity::Info)];
+    let found = found.iter().filter(|(n, _)| *n > 0).map(|&(n, level)| many(n, level.as_str()));
+    let found = found.collect::<Vec<_>>().join(", ");
+    match (found.is_empty(), outcome.is_complete()) {
+        (false, _) => found,
+        (true, true) => "no findings".to_owned(),
+        (true, false) => "no findings in what could be read".to_owned(),
+    }
+}
+
+/// What was checked, for which versions.
+pub(super) fn checked(outcome: &Outcome) -> String {
     let (directives, files) = (many(outcome.directives, "directive"), many(outcome.files.len(), "file"));
     let targets = outcome.targets.iter().map(target).collect::<Vec<_>>().join(" and ");
-    format!("checked {directives} in {files} for {targets}: {result}{held}")
+    format!("checked {directives} in {files} for {targets}")
+}
+
+/// What was not checked, one line each.
+pub(super) fn gaps(outcome: &Outcome, look: Look<'_>) -> Vec<String> {
+    unread(outcome, look, false).into_iter().chain(not_included(outcome, look, false)).collect()
 }
 
 fn target(target: &Assumed) -> String {

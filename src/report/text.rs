@@ -54,7 +54,7 @@ fn draw(found: &Found, look: Look<'_>, out: &mut String) -> fmt::Result {
 const MOST_LABELS: usize = 6;
 
 /// What stands below the drawing: a short head and its text.
-fn advice(found: &Found) -> Vec<(&'static str, String)> {
+pub(super) fn advice(found: &Found) -> Vec<(&'static str, String)> {
     let finding = &found.finding;
     let mut lines = Vec::new();
     if let Some(more @ 1..) = finding.labels.len().checked_sub(MOST_LABELS) {

@@ -28,6 +28,8 @@ pub struct Outcome {
     pub configs: Vec<Config>,
     /// Canonical paths of the files that were read, sorted.
     pub files: Vec<PathBuf>,
+    /// The paths of those files without links, by the names they were opened by.
+    pub resolved: HashMap<PathBuf, PathBuf>,
     /// Number of directives before any fix, each place of inclusion counted.
     pub directives: usize,
     /// What the files become.
@@ -175,7 +177,10 @@ impl Outcome {
         let model = &it.model;
         let missed: HashSet<&Path> = model.not_read().iter().map(|missed| missed.path.as_path()).collect();
         let read = model.sources().iter().zip(paths).filter(|((_, file), _)| !missed.contains(file.path()));
-        self.files.extend(read.map(|(_, path)| path.clone()));
+        for ((_, file), path) in read {
+            self.files.insert(path.clone());
+            self.resolved.insert(file.path().to_owned(), path.clone());
+        }
         let gap = |it: &NotRead| Unread { path: it.path.clone(), reason: it.reason.clone(), gap: Gap::Failed };
         self.unread.extend(model.not_read().iter().map(gap));
         match self.targets.iter_mut().find(|target| target.server == model.server()) {
