@@ -1,14 +1,16 @@
 //! `proxylint check`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap::{ArgAction, ValueEnum};
 
 use super::inputs::{Inputs, Limits};
+use super::progress::{Progress, Watched};
 use super::terminal::Terminal;
 use super::{Exit, Trouble, output, patch, review, verify};
-use crate::files::Disk;
 use crate::fix::Safety;
 use crate::lint::rounds::Reviewer;
 use crate::report::summary::{self, Fixes};
@@ -24,6 +26,8 @@ Examples:
   proxylint check --map /etc/nginx=deploy/nginx deploy/nginx/nginx.conf
   proxylint check --diff nginx.conf | git apply    take over the safe fixes
   proxylint check --fix --unsafe-fixes nginx.conf
+  proxylint check --format text --format sarif=proxylint.sarif
+  proxylint check --severity nginx/bare-proxy-pass=error,style=off
 
 Exit status:
   0  nothing found at or above --fail-on, and with --diff nothing to fix
@@ -90,8 +94,6 @@ enum Lang {
     Caddy,
 }
 
-}
-
 impl Args {
     fn makes_patch(&self) -> bool {
         self.diff || self.output_patch.is_some()
@@ -111,7 +113,11 @@ pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>
     let (request, plan) = (request(args, terminal)?, args.output.plan()?);
     let mut asking = if args.review { Some(review::Asking::new(terminal)?) } else { None };
     let reviewer = asking.as_mut().map(|asking| asking as &mut dyn Reviewer);
-    let outcome = session::run(&Disk, &request, reviewer).map_err(troubles)?;
+    let (started, files) = (Instant::now(), Watched::default());
+    let progress = Progress::new(&files, !args.quiet && !args.review);
+    let outcome = session::run(&files, &request, reviewer);
+    drop(progress);
+    let (outcome, took) = (outcome.map_err(troubles)?, started.elapsed());
     plan.spares(&outcome)?;
     let fixes = match (args.diff, args.fix) {
         (false, true) => Fixes::Written,
@@ -135,6 +141,10 @@ pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>
     if !args.quiet {
         let lines = summary::lines(&outcome, terminal.look(), fixes, args.verbose);
         lines.iter().for_each(|line| terminal.notice(line));
+        if args.verbose || terminal.is_watched() {
+            terminal.notice(&effort(&outcome, took));
+        }
+        hint(args, &outcome, terminal);
     }
     if fixes == Fixes::Written && !args.quiet {
         patch::commands(&outcome).iter().for_each(|line| terminal.notice(line));
@@ -143,6 +153,32 @@ pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>
         return Err(Trouble::new("nothing was fixed, as not everything could be read").help(READ_ALL).into());
     }
     Ok(exit(args, &outcome))
+}
+
+/// How many rules ran, and how long that took: no two runs say the same, so only people are told.
+fn effort(outcome: &Outcome, took: Duration) -> String {
+    let rules: BTreeSet<&str> = outcome
+        .configs
+        .iter()
+        .flat_map(|config| config.policy.rules.running(config.before.server()))
+        .map(|active| active.rule.id.as_ref())
+        .collect();
+    format!("{} rules in {:.2} s", rules.len(), took.as_secs_f64())
+}
+
+/// Says what the forge that runs this could show.
+fn hint(args: &Args, outcome: &Outcome, terminal: &Terminal) {
+    if outcome.findings.is_empty() || !args.output.is_default() || args.diff {
+        return;
+    }
+    let is_set = |name: &str| std::env::var(name).is_ok_and(|value| value == "true");
+    if is_set("GITHUB_ACTIONS") {
+        terminal.notice("hint: `--format github` shows findings at the lines of a pull request");
+    } else if is_set("GITLAB_CI") {
+        terminal.notice(
+            "hint: `--format gitlab=gl-code-quality-report.json` writes what a merge request shows as code quality",
+        );
+    }
 }
 
 const READ_ALL: &str = "see to it that the files named above can be read, or check without fixing";

@@ -13,6 +13,7 @@ use crate::catalog::nginx::Build;
 use crate::config::{Choice, Flags, Store};
 use crate::files::{Disk, Files, Kind, reason};
 use crate::finding::Severity;
+use crate::rule;
 use crate::session::policy::PolicyError;
 use crate::syntax::caddy::Env;
 use crate::target::Versions;
@@ -64,6 +65,9 @@ pub(super) struct Inputs {
     /// Not these rules
     #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Rules")]
     ignore: Vec<String>,
+    /// How bad: RULE=LEVEL with off, on, info, warning or error; also of `nginx`, `caddy`, categories, `all`
+    #[arg(long, value_name = "RULE=LEVEL", value_delimiter = ',', help_heading = "Rules")]
+    severity: Vec<RuleLevel>,
     /// A folder with rules of your own
     #[arg(long, value_name = "DIR", help_heading = "Rules")]
     rules: Vec<PathBuf>,
@@ -94,6 +98,31 @@ impl Level {
             Self::Warning => Severity::Warning,
             Self::Error => Severity::Error,
         }
+    }
+}
+
+/// `RULE=LEVEL` of `--severity`.
+#[derive(Debug, Clone)]
+struct RuleLevel {
+    rule: String,
+    level: rule::Level,
+}
+
+impl FromStr for RuleLevel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let example = "write a rule, `=`, and off, on, info, warning or error: nginx/syntax=error";
+        let (name, level) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or(example)?;
+        let level = match level {
+            "off" => rule::Level::Off,
+            "on" => rule::Level::On,
+            "info" => rule::Level::At(Severity::Info),
+            "warning" => rule::Level::At(Severity::Warning),
+            "error" => rule::Level::At(Severity::Error),
+            _ => return Err(format!("there is no level `{level}`; {example}")),
+        };
+        Ok(Self { rule: name.to_owned(), level })
     }
 }
 
@@ -145,7 +174,7 @@ impl Inputs {
             rule_folders: self.rules.clone(),
             select: self.select.clone(),
             ignore: self.ignore.clone(),
-            levels: Vec::new(),
+            levels: self.severity.iter().map(|it| (it.rule.clone(), it.level)).collect(),
             exclude: self.exclude.clone(),
             all: self.all,
             min_severity: limits.min_severity.map(Level::severity),

@@ -2,11 +2,13 @@
 
 mod check;
 mod config;
+mod docs;
 mod explain;
 mod inputs;
 mod installed;
 mod output;
 mod patch;
+mod progress;
 mod review;
 mod rules;
 mod terminal;
@@ -81,6 +83,7 @@ Examples:
   proxylint check --diff nginx.conf         the patch, for `git apply` or `patch -p1`
   proxylint check --fix nginx.conf          write the safe fixes
   proxylint which nginx.conf /api           the settings in effect in `location /api`
+  proxylint check --format html -o audit.html /etc/nginx
   proxylint explain nginx/bare-proxy-pass   what a rule is about
   proxylint rules                           all rules, one a line";
 
@@ -107,6 +110,10 @@ enum Command {
     Explain(explain::Args),
     /// List the rules, one a line, or run the examples of a folder of rules.
     Rules(rules::Args),
+    /// Print the completions of a shell.
+    Completions(docs::Completions),
+    /// Print the manual page, or write all of them into a folder.
+    Man(docs::Man),
 }
 
 /// When to use colours.
@@ -138,6 +145,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Which(args) => which::run(&args, &terminal),
         Command::Explain(args) => explain::run(&args, &terminal),
         Command::Rules(args) => rules::run(&args, &terminal),
+        Command::Completions(args) => docs::completions(&args, &terminal),
+        Command::Man(args) => docs::man(&args, &terminal),
     };
     done.unwrap_or_else(|troubles| {
         troubles.iter().for_each(|trouble| terminal.trouble(trouble));

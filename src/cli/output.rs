@@ -17,7 +17,7 @@ use crate::suggest;
 #[derive(Debug, clap::Args)]
 pub(super) struct Output {
     #[arg(long, value_name = "FORMAT[=FILE]", help_heading = "Output", help = FORMAT, long_help = long_format())]
-    pub(super) format: Vec<Wanted>,
+    format: Vec<Wanted>,
     /// Write the findings to a file instead of standard output
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -79,6 +79,11 @@ enum Content {
 }
 
 impl Output {
+    /// Whether nobody said how findings are to be printed.
+    pub(super) fn is_default(&self) -> bool {
+        self.format.is_empty() && self.output.is_none() && !self.statistics
+    }
+
     /// What to print and to write.
     ///
     /// # Errors
@@ -111,8 +116,9 @@ impl Output {
         }
         let mut seen = BTreeSet::new();
         match plan.files.iter().find(|(file, _)| !seen.insert(file)) {
-            Some((file, _)) => Err(Trouble::new(format!("two formats go to `{}`", file.display()))
-                .help("give each a file of its own")),
+            Some((file, _)) => {
+                Err(Trouble::new(format!("two formats go to `{}`", file.display())).help("give each a file of its own"))
+            }
             None => Ok(plan),
         }
     }

@@ -66,6 +66,11 @@ impl Terminal {
         self.color || io::stdout().is_terminal()
     }
 
+    /// Whether somebody reads the notices as they come.
+    pub(super) fn is_watched(&self) -> bool {
+        io::stderr().is_terminal()
+    }
+
     /// Writes to standard output. A reader that has gone away is no trouble.
     pub(super) fn out(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Trouble> {
         let mut out = BufWriter::new(io::stdout().lock());

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::Look;
 use super::item::{Item, items};
 use super::place::Naming;
+use super::{Look, plain};
 use crate::finding::Severity;
 use crate::session::Outcome;
 
@@ -25,7 +25,7 @@ fn command(item: &Item<'_>) -> String {
         true => format!(",col={}", start.column),
         false => String::new(),
     };
-    let (path, title) = (property(&item.path), property(&format!("proxylint {}", item.rule)));
+    let (path, title) = (property(&plain::line(&item.path)), property(&format!("proxylint {}", item.rule)));
     let message = data(&item.prose());
     format!("::{level} file={path},line={},endLine={}{columns},title={title}::{message}", start.line, end.line)
 }

@@ -13,7 +13,8 @@ type Suites<'a> = BTreeMap<String, (Vec<Item<'a>>, Vec<&'a Unread>)>;
 
 pub(super) fn write(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> io::Result<()> {
     let suites = suites(outcome, look);
-    let sum = |count: fn(&(Vec<Item<'_>>, Vec<&Unread>)) -> usize| suites.values().map(count).sum::<usize>().to_string();
+    let sum =
+        |count: fn(&(Vec<Item<'_>>, Vec<&Unread>)) -> usize| suites.values().map(count).sum::<usize>().to_string();
     let (tests, failures, errors) = (sum(tests), sum(|it| it.0.len()), sum(|it| it.1.len()));
     let mut writer = xml::document(out)?;
     let attributes = [("name", "proxylint"), ("tests", &tests), ("failures", &failures), ("errors", &errors)];

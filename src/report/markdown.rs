@@ -43,7 +43,11 @@ fn section(item: &Item<'_>, look: Look<'_>) -> String {
     let mut text = format!("\n### {}: {}\n\n", item.severity.as_str(), code(&item.place()));
     text.push_str(&format!("{} ({rule})\n", escaped(&item.message)));
     for label in item.found.finding.labels.iter().take(MOST_RELATED) {
-        text.push_str(&format!("- {}: {}\n", code(&item.place_of(label.span, look)), escaped(&plain::line(&label.message))));
+        text.push_str(&format!(
+            "- {}: {}\n",
+            code(&item.place_of(label.span, look)),
+            escaped(&plain::line(&label.message))
+        ));
     }
     for line in item.advice() {
         text.push_str(&format!("- {}\n", escaped(&line)));
@@ -88,7 +92,11 @@ fn longest_run(text: &str) -> usize {
 /// Text in a code span.
 fn code(text: &str) -> String {
     let marks = "`".repeat(longest_run(text) + 1);
-    if text.starts_with('`') || text.ends_with('`') { format!("{marks} {text} {marks}") } else { format!("{marks}{text}{marks}") }
+    if text.starts_with('`') || text.ends_with('`') {
+        format!("{marks} {text} {marks}")
+    } else {
+        format!("{marks}{text}{marks}")
+    }
 }
 
 /// A message in which only backquotes mean something: what is in them comes from a file, and
@@ -170,7 +178,10 @@ mod tests {
 
     #[test]
     fn a_page_loses_its_definition_alone() {
-        assert_eq!(page("# a\n\nb\n\n```toml rule\nx = 1\n```\n\n## Why\n\n```nginx\ny\n```\n"), "# a\n\nb\n\n## Why\n\n```nginx\ny\n```\n");
+        assert_eq!(
+            page("# a\n\nb\n\n```toml rule\nx = 1\n```\n\n## Why\n\n```nginx\ny\n```\n"),
+            "# a\n\nb\n\n## Why\n\n```nginx\ny\n```\n"
+        );
         assert_eq!(plain("`a` *b*\n[c](d)"), "`a` b c");
     }
 }

@@ -17,8 +17,8 @@ mod place;
 pub mod plain;
 mod rdjson;
 pub mod rules;
-pub mod settings;
 mod sarif;
+pub mod settings;
 mod snippet;
 pub mod statistics;
 pub mod summary;
@@ -159,6 +159,7 @@ fn builtin(rule: &str) -> Option<&'static Rule> {
 }
 
 /// The rule of a finding of a run; `None` where it is not known.
-fn rule<'a>(_outcome: &'a Outcome, id: &str) -> Option<&'a Rule> {
-    builtin(id)
+fn rule<'a>(outcome: &'a Outcome, id: &str) -> Option<&'a Rule> {
+    let of_users = || outcome.configs.iter().find_map(|config| config.policy.rules.find(id).ok());
+    builtin(id).or_else(|| of_users().map(|active| active.rule.as_ref()))
 }

@@ -141,7 +141,8 @@ mod tests {
                     since = \"0.1.0\"\ncheck = \"c\"\n```\n\n## Why\n\n- an item that is too long for one line\n- another\n\n\
                     | a | table |\n\n```nginx bad @1.24\n\tlisten 80; # a line of code that is longer than that\n```\n";
         let rule = file::read("nginx/a", "a.md", page).unwrap().rule;
-        let look = Look { base: Path::new("."), root: Path::new("."), width: 30, color: false, links: false, ascii: false };
+        let look =
+            Look { base: Path::new("."), root: Path::new("."), width: 30, color: false, links: false, ascii: false };
         let mut out = Vec::new();
         write(&rule, look, &mut out).unwrap();
         assert_eq!(

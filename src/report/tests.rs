@@ -61,7 +61,8 @@ fn find(sources: &Sources, file: u32, place: &[u8]) -> Span {
 }
 
 fn render(format: Format, outcome: &Outcome) -> String {
-    let look = Look { base: Path::new("/srv"), root: Path::new("/srv"), width: 80, color: false, links: false, ascii: false };
+    let look =
+        Look { base: Path::new("/srv"), root: Path::new("/srv"), width: 80, color: false, links: false, ascii: false };
     let mut out = Vec::new();
     write(format, outcome, look, &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -265,7 +266,8 @@ fn fingerprints_survive_moved_and_indented_lines_and_are_never_alike() {
 fn colours_only_where_wanted() {
     let outcome = Case::new(&[("a", SITE)], b"proxy_pass").outcome();
     for format in [Format::Text, Format::Concise] {
-        let look = Look { base: Path::new("/"), root: Path::new("/"), width: 80, color: true, links: false, ascii: true };
+        let look =
+            Look { base: Path::new("/"), root: Path::new("/"), width: 80, color: true, links: false, ascii: true };
         let mut out = Vec::new();
         write(format, &outcome, look, &mut out).unwrap();
         assert!(String::from_utf8(out).unwrap().contains("\x1b["), "{format:?}");

@@ -52,6 +52,7 @@ impl Folder {
         command
     }
 
+    #[allow(dead_code, reason = "other tests have commands of their own")]
     /// Runs `proxylint check` with more arguments, and the rule `nginx/syntax` alone besides those
     /// that always run.
     pub(crate) fn check<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Said {

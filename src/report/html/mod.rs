@@ -13,7 +13,8 @@ use crate::source::Span;
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 /// Nothing is loaded, whatever a configuration holds.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 pub(super) fn write(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> io::Result<()> {
     let title = escaped(&format!("proxylint: {}", summary::found(outcome)));
@@ -112,7 +113,12 @@ fn article(number: usize, item: &Item<'_>, look: Look<'_>, out: &mut dyn Write) 
     code(item, item.found.finding.span, "code of the finding", out)?;
     for label in item.found.finding.labels.iter().take(MOST_LABELS) {
         let place = item.place_of(label.span, look);
-        writeln!(out, "<p><span class=\"place\">{}</span>: {}</p>", escaped(&place), prose(&plain::line(&label.message)))?;
+        writeln!(
+            out,
+            "<p><span class=\"place\">{}</span>: {}</p>",
+            escaped(&place),
+            prose(&plain::line(&label.message))
+        )?;
         code(item, label.span, &format!("code at {place}"), out)?;
     }
     let advice = item.advice();
@@ -144,7 +150,10 @@ fn patch(item: &Item<'_>, look: Look<'_>, out: &mut dyn Write) -> io::Result<()>
     writeln!(out, "<details>\n<summary>What the {} fix changes</summary>", fix.safety.as_str())?;
     for file in diff::changes(item.found, fix, look) {
         let path = escaped(&file.path);
-        write!(out, "<p class=\"place\">{path}</p>\n<pre tabindex=\"0\" role=\"region\" aria-label=\"patch of {path}\">")?;
+        write!(
+            out,
+            "<p class=\"place\">{path}</p>\n<pre tabindex=\"0\" role=\"region\" aria-label=\"patch of {path}\">"
+        )?;
         for line in &file.lines {
             let class = match line.as_bytes().first() {
                 Some(b'+') => "line new",

@@ -73,11 +73,19 @@ impl Report<'_> {
                 "proxylint/v1": item.fingerprint,
             },
         });
-        let related: Vec<Value> = found.finding.labels.iter().enumerate().map(|(index, label)| json!({
-            "id": index + 1,
-            "message": { "text": plain_text(&label.message) },
-            "physicalLocation": self.place(found, label.span),
-        })).collect();
+        let related: Vec<Value> = found
+            .finding
+            .labels
+            .iter()
+            .enumerate()
+            .map(|(index, label)| {
+                json!({
+                    "id": index + 1,
+                    "message": { "text": plain_text(&label.message) },
+                    "physicalLocation": self.place(found, label.span),
+                })
+            })
+            .collect();
         if !related.is_empty() {
             result["relatedLocations"] = related.into();
         }
@@ -118,9 +126,7 @@ impl Report<'_> {
                 None => files.push((edit.span.file, vec![replacement])),
             }
         }
-        let change = |(file, edits): (FileId, Vec<Value>)| {
-            json!({ "artifactLocation": self.artifact(found.sources.get(file).path()), "replacements": edits })
-        };
+        let change = |(file, edits): (FileId, Vec<Value>)| json!({ "artifactLocation": self.artifact(found.sources.get(file).path()), "replacements": edits });
         let safety = match fix.safety {
             Safety::Safe => "safe".to_owned(),
             Safety::Unsafe => format!("unsafe: {}", fix.changes.join("; ")),
