@@ -1,7 +1,7 @@
 //! A finding as the formats of other programs want it: one harmless message, one name for its file.
 
+use foldhash::HashMap;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::place::Naming;
 use super::{Look, help_url, place, plain, text};
@@ -26,11 +26,11 @@ pub(super) struct Item<'a> {
 
 /// The findings of a run, made one after the other: there may be many.
 pub(super) fn items<'a>(outcome: &'a Outcome, look: Look<'a>, naming: Naming) -> impl Iterator<Item = Item<'a>> {
-    let mut seen = HashMap::new();
+    let mut seen = HashMap::default();
     outcome.findings.iter().map(move |found| {
         let it = &found.finding;
         let file = found.file(it.span);
-        let path = place::named(file.path(), outcome, look, naming).to_string_lossy().into_owned();
+        let path = place::named(found, it.span.file, look, naming).to_string_lossy().into_owned();
         Item {
             found,
             rule: plain::line(&it.rule),

@@ -65,7 +65,7 @@ impl Write for Escaping<'_> {
 
 /// One finding a line, then one line about the run.
 pub(super) fn write_lines(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut seen = HashMap::new();
+    let mut seen = HashMap::default();
     for found in &outcome.findings {
         print_line(&Line { kind: "finding", content: finding(found, look, &mut seen) }, out)?;
     }

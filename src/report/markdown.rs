@@ -103,7 +103,7 @@ fn code(text: &str) -> String {
 /// nothing that a file holds becomes a link, an image, HTML, or calls somebody.
 pub(super) fn escaped(message: &str) -> String {
     let parts = message.split('`').enumerate();
-    let paired = message.matches('`').count() % 2 == 0;
+    let paired = message.matches('`').count().is_multiple_of(2);
     parts
         .map(|(index, part)| match index % 2 == 1 && paired && !part.is_empty() {
             true => code(part),

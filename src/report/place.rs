@@ -8,8 +8,8 @@ use fnv::FnvHasher;
 
 use super::Look;
 use crate::files;
-use crate::session::Outcome;
-use crate::source::{SourceFile, Span};
+use crate::session::Found;
+use crate::source::{FileId, SourceFile, Span};
 
 /// A path relative to `base`, with `/`; absolute when it lies outside.
 pub(super) fn path(path: &Path, base: &Path) -> String {
@@ -37,18 +37,18 @@ pub(super) enum Naming {
     Repository,
 }
 
-/// The name of a file of a run; absolute when it lies outside.
-pub(super) fn named(path: &Path, outcome: &Outcome, look: Look<'_>, naming: Naming) -> PathBuf {
-    let base = match naming {
-        Naming::Opened => return relative(path, look.base),
-        Naming::Resolved => look.base,
-        Naming::Repository => look.root,
-    };
-    match outcome.resolved.get(path) {
-        Some(itself) => relative(itself, base),
-        // It was never opened, or is not on the disk.
-        None => relative(&look.base.join(path), base),
+/// The name of a file of a finding; absolute when it lies outside.
+pub(super) fn named(found: &Found, file: FileId, look: Look<'_>, naming: Naming) -> PathBuf {
+    match naming {
+        Naming::Opened => relative(found.sources.get(file).path(), look.base),
+        Naming::Resolved => relative(&look.base.join(found.canonical(file)), look.base),
+        Naming::Repository => from_root(found.canonical(file), look),
     }
+}
+
+/// A path from the root of the repository.
+pub(super) fn from_root(path: &Path, look: Look<'_>) -> PathBuf {
+    relative(&look.base.join(path), look.root)
 }
 
 /// A longer line enters a fingerprint only by the place itself.

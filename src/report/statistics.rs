@@ -36,7 +36,7 @@ pub(super) fn rows(outcome: &Outcome) -> Vec<Row> {
         row.fixable += usize::from(found.fix().is_some());
     }
     let mut rows: Vec<Row> = rows.into_values().collect();
-    rows.sort_by(|a, b| b.count.cmp(&a.count));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.count));
     rows
 }
 

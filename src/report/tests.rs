@@ -46,6 +46,7 @@ impl Case {
             finding: self.finding,
             server: Server::Nginx,
             sources: Arc::new(self.sources),
+            paths: Arc::new([]),
             held_back: Default::default(),
         };
         let versions = VersionSet::parse(">=1.18.0").unwrap();

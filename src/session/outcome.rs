@@ -10,7 +10,7 @@ use crate::finding::{Finding, Severity};
 use crate::fix::{Fix, Safety};
 use crate::lint::rounds::{self, Applied, Changed, Checked, Reason};
 use crate::model::{Model, NotRead};
-use crate::source::{SourceFile, Sources, Span};
+use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::version::{Server, VersionSet};
 
 /// What a run says, in no format.
@@ -28,8 +28,6 @@ pub struct Outcome {
     pub configs: Vec<Config>,
     /// Canonical paths of the files that were read, sorted.
     pub files: Vec<PathBuf>,
-    /// The paths of those files without links, by the names they were opened by.
-    pub resolved: HashMap<PathBuf, PathBuf>,
     /// Number of directives before any fix, each place of inclusion counted.
     pub directives: usize,
     /// What the files become.
@@ -76,6 +74,8 @@ pub struct Found {
     pub server: Server,
     /// The files of its configuration.
     pub sources: Arc<Sources>,
+    /// The paths of those files without links, by their ids.
+    pub paths: Arc<[PathBuf]>,
     /// Why fixes were not applied, by their index, where that was tried.
     pub held_back: BTreeMap<usize, Reason>,
 }
@@ -147,7 +147,7 @@ impl Outcome {
         }
         let mut seen = HashSet::default();
         for (number, it) in done.checked.iter().enumerate() {
-            let paths = paths(number);
+            let paths: Arc<[PathBuf]> = paths(number).into();
             outcome.add_files(it, &paths);
             let after = it.model.clone();
             let policy = policy(number).clone();
@@ -163,7 +163,13 @@ impl Outcome {
                 outcome.fails |= finding.severity >= fail_on;
                 let held_back = held.remove(&(number, index)).unwrap_or_default();
                 let (finding, server) = (finding.clone(), it.model.server());
-                outcome.findings.push(Found { finding, server, sources: sources.clone(), held_back });
+                outcome.findings.push(Found {
+                    finding,
+                    server,
+                    sources: sources.clone(),
+                    paths: paths.clone(),
+                    held_back,
+                });
             }
         }
         outcome.findings.sort_by(|a, b| a.place().cmp(&b.place()));
@@ -177,10 +183,7 @@ impl Outcome {
         let model = &it.model;
         let missed: HashSet<&Path> = model.not_read().iter().map(|missed| missed.path.as_path()).collect();
         let read = model.sources().iter().zip(paths).filter(|((_, file), _)| !missed.contains(file.path()));
-        for ((_, file), path) in read {
-            self.files.insert(path.clone());
-            self.resolved.insert(file.path().to_owned(), path.clone());
-        }
+        self.files.extend(read.map(|(_, path)| path.clone()));
         let gap = |it: &NotRead| Unread { path: it.path.clone(), reason: it.reason.clone(), gap: Gap::Failed };
         self.unread.extend(model.not_read().iter().map(gap));
         match self.targets.iter_mut().find(|target| target.server == model.server()) {
@@ -230,6 +233,11 @@ impl Found {
     /// The file of a span of this finding.
     pub fn file(&self, span: Span) -> &SourceFile {
         self.sources.get(span.file)
+    }
+
+    /// The path of that file without links; the name it was opened by where that is not known.
+    pub fn canonical(&self, file: FileId) -> &Path {
+        self.paths.get(file.0 as usize).map_or_else(|| self.sources.get(file).path(), PathBuf::as_path)
     }
 
     /// The fix that `--fix` takes.

@@ -86,12 +86,12 @@ fn markdown_gains_no_element() {
                 assert!(ours.iter().any(|tag| html.contains(tag)) && !html.contains("img"), "{html}");
             }
             Event::Start(Tag::Link { dest_url, .. }) => {
-                assert!(dest_url.starts_with("https://github.com/proxylint/"), "{dest_url}")
+                assert!(dest_url.starts_with("https://github.com/proxylint/"), "{dest_url}");
             }
             Event::Start(Tag::Image { dest_url, .. }) => panic!("an image: {dest_url}"),
             // Forges look for names in text, not in code.
             Event::Text(text) if !text.contains('\n') && !text.contains("| ") => {
-                assert!(!text.contains("@all"), "{text}")
+                assert!(!text.contains("@all"), "{text}");
             }
             _ => {}
         }

@@ -170,7 +170,7 @@ fn patch(item: &Item<'_>, look: Look<'_>, out: &mut dyn Write) -> io::Result<()>
 
 /// Text in which backquotes show code.
 fn prose(text: &str) -> String {
-    let paired = text.matches('`').count() % 2 == 0;
+    let paired = text.matches('`').count().is_multiple_of(2);
     if !paired {
         return escaped(text);
     }

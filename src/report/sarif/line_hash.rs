@@ -6,7 +6,7 @@
 //! end one line feed, behind the file one unit 65535 and then zeros. A number behind it tells
 //! equal lines apart.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::source::SourceFile;
 
@@ -17,7 +17,7 @@ const END: u16 = 0xffff;
 /// The hashes of all lines of a file, the first line first.
 pub(super) fn line_hashes(file: &SourceFile) -> Vec<String> {
     let (units, starts) = units(&String::from_utf8_lossy(file.bytes()));
-    let mut seen: HashMap<u64, u32> = HashMap::new();
+    let mut seen: HashMap<u64, u32> = HashMap::default();
     let named = |hash: u64| {
         let count = seen.entry(hash).or_default();
         *count += 1;

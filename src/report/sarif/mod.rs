@@ -3,7 +3,7 @@
 mod line_hash;
 mod rules;
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::io::{self, Write};
 use std::path::{Component, Path};
 
@@ -23,7 +23,7 @@ use rules::Rules;
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 pub(super) fn write(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut report = Report { outcome, look, rules: Rules::default(), hashes: HashMap::new() };
+    let mut report = Report { outcome, look, rules: Rules::default(), hashes: HashMap::default() };
     let results: Vec<Value> = items(outcome, look, Naming::Repository).map(|item| report.result(&item)).collect();
     let driver = json!({
         "name": env!("CARGO_PKG_NAME"),
@@ -104,16 +104,11 @@ impl Report<'_> {
     }
 
     fn place(&self, found: &Found, span: Span) -> Value {
-        let file = found.file(span);
-        json!({ "artifactLocation": self.artifact(file.path()), "region": region(file, span) })
+        json!({ "artifactLocation": self.artifact(found, span.file), "region": region(found.file(span), span) })
     }
 
-    fn artifact(&self, path: &Path) -> Value {
-        let path = place::named(path, self.outcome, self.look, Naming::Repository);
-        match path.is_absolute() {
-            true => json!({ "uri": format!("file://{}", uri(&path)) }),
-            false => json!({ "uri": uri(&path), "uriBaseId": ROOT }),
-        }
+    fn artifact(&self, found: &Found, file: FileId) -> Value {
+        address(&place::named(found, file, self.look, Naming::Repository))
     }
 
     /// `None` where a text is not UTF-8: a viewer would write another one.
@@ -126,7 +121,7 @@ impl Report<'_> {
                 None => files.push((edit.span.file, vec![replacement])),
             }
         }
-        let change = |(file, edits): (FileId, Vec<Value>)| json!({ "artifactLocation": self.artifact(found.sources.get(file).path()), "replacements": edits });
+        let change = |(file, edits): (FileId, Vec<Value>)| json!({ "artifactLocation": self.artifact(found, file), "replacements": edits });
         let safety = match fix.safety {
             Safety::Safe => "safe".to_owned(),
             Safety::Unsafe => format!("unsafe: {}", fix.changes.join("; ")),
@@ -141,8 +136,16 @@ impl Report<'_> {
         json!({
             "level": level,
             "message": { "text": plain_text(&format!("not read: {}", it.reason)) },
-            "locations": [{ "physicalLocation": { "artifactLocation": self.artifact(&it.path) } }],
+            "locations": [{ "physicalLocation": { "artifactLocation": address(&place::from_root(&it.path, self.look)) } }],
         })
+    }
+}
+
+/// A path from the root of the repository, or an absolute one outside.
+fn address(path: &Path) -> Value {
+    match path.is_absolute() {
+        true => json!({ "uri": format!("file://{}", uri(path)) }),
+        false => json!({ "uri": uri(path), "uriBaseId": ROOT }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rules of a report: those that it has results of.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use serde_json::{Value, json};
 
