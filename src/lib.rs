@@ -1,6 +1,26 @@
 //! proxylint: a linter for nginx.conf and Caddyfile whose fixes know which server version will
 //! read the file.
 //!
+//! [`check`] is the whole of it in one call:
+//!
+//! ```no_run
+//! use proxylint::{Options, version::Server};
+//!
+//! let options = Options::new().target(Server::Nginx, "1.24")?;
+//! let report = proxylint::check(["/etc/nginx"], &options)?;
+//! for found in report.findings() {
+//!     let file = found.file(found.finding.span);
+//!     let line = file.position(found.finding.span.start).line;
+//!     eprintln!("{}:{line}: {}", file.path().display(), found.finding.message);
+//! }
+//! assert!(report.is_complete(), "something could not be read");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The names at the root of the crate, [`report::Format`], [`finding`], [`fix::Safety`], [`files`], [`version::Server`] and
+//! [`session::Outcome`] are meant for other programs. The other modules are public for the program's own tests,
+//! and may change with any release.
+//!
 //! Invariants, small enough that review can hold them:
 //!
 //! 1. Arrows point one way: source, `syntax::tree`, catalog, the rest of syntax, model, rule and
@@ -18,6 +38,7 @@
 //! 8. The same input gives the same output, byte for byte: findings sorted, no clock, no
 //!    environment below `cli/`.
 
+mod api;
 pub mod catalog;
 pub mod checks;
 #[cfg(not(target_family = "wasm"))]
@@ -40,3 +61,5 @@ pub mod target;
 #[cfg(not(target_family = "wasm"))]
 pub mod verify;
 pub mod version;
+
+pub use api::{Errors, Options, Report, check, check_in};

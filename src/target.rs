@@ -42,6 +42,17 @@ pub enum TargetError {
         /// Why.
         reason: String,
     },
+    /// Nothing is stated.
+    #[error("no version of {} is named; write a version (1.24), a range (\">=1.22, <1.30\"), a distribution or an image", .0.name())]
+    Empty(Server),
+    /// Its conditions exclude each other.
+    #[error("no version of {} is in `{text}`: its parts exclude each other", server.name())]
+    NoneLeft {
+        /// Of which server.
+        server: Server,
+        /// What was given.
+        text: String,
+    },
     /// It is no version, and no distribution or image of that name is known.
     #[error("`{text}` is neither a version nor a distribution or image that is known here{hint}")]
     Unknown {
@@ -83,8 +94,15 @@ impl Versions {
     /// When the text is none of these, or there never was such a release.
     pub fn parse(server: Server, text: &str) -> Result<Self, TargetError> {
         let text = text.trim();
-        if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || "<>=~^".contains(c)) {
-            let set = released(server, text, VersionSet::parse(text)?)?;
+        if text.is_empty() {
+            return Err(TargetError::Empty(server));
+        }
+        if text.starts_with(|c: char| c.is_ascii_digit() || "<>=~^".contains(c)) {
+            let set = VersionSet::parse(text).map_err(|error| match error.is_empty_range() {
+                true => TargetError::NoneLeft { server, text: text.to_owned() },
+                false => error.into(),
+            })?;
+            let set = released(server, text, set)?;
             return Ok(Self { set, stated: Some(text.to_owned()), distribution: None });
         }
         if let Some(known) = distros::find(server, text) {
@@ -167,11 +185,34 @@ fn released(server: Server, text: &str, set: VersionSet) -> Result<VersionSet, T
     let first = set.members(server).next();
     let reason = match first {
         Some(version) if version < *oldest => below(server, *oldest),
-        Some(_) => return Ok(set),
+        Some(version) => match skipped(server, version).filter(|_| set == VersionSet::exactly(version)) {
+            Some(reason) => reason,
+            None => return Ok(set),
+        },
         None if set.ranges().iter().all(|range| range.end <= *oldest) => below(server, *oldest),
         None => format!("the newest known here is {newest}; a newer one is stated with all three numbers"),
     };
     Err(TargetError::NoRelease { server, text: text.to_owned(), reason })
+}
+
+/// Why a version that is not known here cannot be a release that is newer than this program. Only
+/// branches that are still served get new ones: the newest, and with nginx the last stable one.
+fn skipped(server: Server, version: Version) -> Option<String> {
+    let releases = server.releases();
+    let next = releases.partition_point(|&known| known < version);
+    if releases.get(next) == Some(&version) || next == releases.len() {
+        return None;
+    }
+    let branch = |it: &Version| (it.major, it.minor);
+    let of_branch = releases.iter().rfind(|known| branch(known) == branch(&version));
+    let stable = |it: &&Version| server == Server::Nginx && it.minor.is_multiple_of(2);
+    let is_served = releases.iter().rfind(stable).is_some_and(|last| branch(last) == branch(&version));
+    match of_branch {
+        Some(last) if version < *last => Some(format!("{} was followed by {}", releases[next - 1], releases[next])),
+        Some(_) if is_served => None,
+        Some(last) => Some(format!("the last release of {}.{} is {last}", last.major, last.minor)),
+        None => Some(format!("the branch {}.{} does not exist", version.major, version.minor)),
+    }
 }
 
 fn below(server: Server, oldest: Version) -> String {
@@ -335,9 +376,31 @@ mod tests {
         ] {
             assert_eq!(nginx(text), message, "{text}");
         }
-        assert!(nginx("").contains("write 1.24"));
+        for text in ["", "  "] {
+            assert!(nginx(text).starts_with("no version of nginx is named; write a version (1.24)"), "{}", nginx(text));
+        }
+        for text in [">=1.30, <1.22", "<1.22, >1.22"] {
+            assert_eq!(nginx(text), format!("no version of nginx is in `{text}`: its parts exclude each other"));
+        }
         let error = Versions::parse(Server::Caddy, "1.0.5").unwrap_err().to_string();
         assert_eq!(error, "there is no Caddy 1.0.5: the oldest known here is 2.0.0 (Caddy 1 has another language)");
+    }
+
+    #[test]
+    fn releases_that_never_were_are_told_from_those_to_come() {
+        assert_eq!(nginx("1.24.99"), "there is no nginx 1.24.99: the last release of 1.24 is 1.24.0");
+        assert_eq!(nginx("nginx:1.24.99-alpine"), "there is no nginx 1.24.99: the last release of 1.24 is 1.24.0");
+        let newest = *Server::Nginx.releases().last().unwrap();
+        let stable = *Server::Nginx.releases().iter().rfind(|it| it.minor.is_multiple_of(2)).unwrap();
+        for version in [newest, stable] {
+            let next = format!("{}.{}.{}", version.major, version.minor, version.patch + 1);
+            assert_eq!(nginx(&next), next);
+        }
+        let caddy = |text: &str| Versions::parse(Server::Caddy, text).map(|it| it.set.describe(Server::Caddy));
+        assert_eq!(caddy("2.6.99").unwrap_err().to_string(), "there is no Caddy 2.6.99: the last release of 2.6 is 2.6.4");
+        let newest = *Server::Caddy.releases().last().unwrap();
+        let next = format!("{}.{}.{}", newest.major, newest.minor, newest.patch + 1);
+        assert_eq!(caddy(&next).unwrap(), next);
     }
 
     #[test]

@@ -291,6 +291,15 @@ fn range_words(range: Range, server: Server) -> String {
     }
 }
 
+const EMPTY_RANGE: &str = "no version is in that range";
+
+impl VersionError {
+    /// Whether the text is a range that holds no version.
+    pub fn is_empty_range(&self) -> bool {
+        self.reason == EMPTY_RANGE
+    }
+}
+
 /// `1.24`, `1.24.0`, or comparators that must all hold.
 fn parse_all(part: &str, whole: &str) -> Result<VersionSet, VersionError> {
     let error = |reason: String| VersionError { text: whole.trim().to_owned(), reason };
@@ -307,7 +316,7 @@ fn parse_all(part: &str, whole: &str) -> Result<VersionSet, VersionError> {
         let range = comparator_range(comparator).ok_or_else(|| error(format!("`{comparator}` is not supported")))?;
         set = set.intersection(&range);
     }
-    if set.is_empty() { Err(error("no version is in that range".to_owned())) } else { Ok(set) }
+    if set.is_empty() { Err(error(EMPTY_RANGE.to_owned())) } else { Ok(set) }
 }
 
 fn parse_bare(text: &str) -> Option<VersionSet> {
