@@ -397,7 +397,10 @@ mod tests {
             assert_eq!(nginx(&next), next);
         }
         let caddy = |text: &str| Versions::parse(Server::Caddy, text).map(|it| it.set.describe(Server::Caddy));
-        assert_eq!(caddy("2.6.99").unwrap_err().to_string(), "there is no Caddy 2.6.99: the last release of 2.6 is 2.6.4");
+        assert_eq!(
+            caddy("2.6.99").unwrap_err().to_string(),
+            "there is no Caddy 2.6.99: the last release of 2.6 is 2.6.4"
+        );
         let newest = *Server::Caddy.releases().last().unwrap();
         let next = format!("{}.{}.{}", newest.major, newest.minor, newest.patch + 1);
         assert_eq!(caddy(&next).unwrap(), next);

@@ -26,7 +26,10 @@ fn files_in_memory_are_checked_and_fixed() {
     assert_eq!(report.findings()[0].finding.rule, "nginx/syntax");
     let mut out = Vec::new();
     report.write(Format::Concise, Path::new("/"), &mut out).unwrap();
-    assert_eq!(String::from_utf8(out).unwrap(), "site.conf:2:5: error[nginx/syntax] `;` is missing at the end of `root`\n");
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "site.conf:2:5: error[nginx/syntax] `;` is missing at the end of `root`\n"
+    );
     let fixed = proxylint::check_in(&files(), ["nginx.conf"], &options.fix(Safety::Safe)).unwrap();
     assert!(fixed.findings().is_empty());
     assert_eq!(&*fixed.changed()[0].new, b"server {\n    root /srv;\n}\n");
@@ -42,9 +45,8 @@ fn errors_say_what_is_wrong() {
 
 #[test]
 fn the_example_does_what_it_says() {
-    // Beside the folder of this test.
-    let folder = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples");
-    let output = Command::new(folder.join("check")).arg("fixtures/projects/bare").output().unwrap();
+    let args = ["run", "--quiet", "--example", "check", "--", "fixtures/projects/bare"];
+    let output = Command::new(env!("CARGO")).args(args).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.starts_with("fixtures/projects/bare/conf.d/shop.conf:7:9: warning[nginx/bare-proxy-pass]"), "{said}");

@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn nothing_in_a_message_is_markdown_but_its_code() {
         assert_eq!(escaped("`a_b` is *bad*"), "`a_b` is \\*bad\\*");
-        let hostile = escaped("`x` ![i](http://e/) @all <b> ``` | #1 `");
-        assert_eq!(hostile, "\\`x\\` \\!\\[i\\](http:\\//e/) @\u{200b}all \\<b\\> \\`\\`\\` \\| #\u{200b}1 \\`");
+        let hostile = escaped("`x` ![i](http://e/) @all <b> ``` | #1");
+        assert_eq!(hostile, "\\`x\\` \\!\\[i\\](http:\\//e/) @\u{200b}all \\<b\\> \\`\\`\\` \\| #\u{200b}1");
         assert_eq!(code("a`b"), "``a`b``");
         assert_eq!(fence("x", "````"), "`````x\n````\n`````\n");
     }

@@ -1,5 +1,7 @@
 //! Runs the program in a folder of its own.
 
+#![allow(dead_code, reason = "several tests take this in, and none calls all of it")]
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -52,7 +54,6 @@ impl Folder {
         command
     }
 
-    #[allow(dead_code, reason = "other tests have commands of their own")]
     /// Runs `proxylint check` with more arguments, and the rule `nginx/syntax` alone besides those
     /// that always run.
     pub(crate) fn check<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Said {
