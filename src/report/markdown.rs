@@ -102,14 +102,15 @@ fn code(text: &str) -> String {
 /// A message in which only backquotes mean something: what is in them comes from a file, and
 /// nothing that a file holds becomes a link, an image, HTML, or calls somebody.
 pub(super) fn escaped(message: &str) -> String {
-    let parts = message.split('`').enumerate();
-    let paired = message.matches('`').count().is_multiple_of(2);
-    parts
-        .map(|(index, part)| match index % 2 == 1 && paired && !part.is_empty() {
-            true => code(part),
-            false => literal(part),
-        })
-        .collect()
+    let parts: Vec<&str> = message.split('`').collect();
+    let is_code = |index: usize| index % 2 == 1;
+    let paired = is_code(parts.len()) && parts.iter().skip(1).step_by(2).all(|part| !part.is_empty());
+    if !paired {
+        // Which of them are ours cannot be told.
+        return literal(message);
+    }
+    let parts = parts.into_iter().enumerate();
+    parts.map(|(index, part)| if is_code(index) { code(part) } else { literal(part) }).collect()
 }
 
 fn literal(text: &str) -> String {
