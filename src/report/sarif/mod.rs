@@ -4,10 +4,13 @@ mod line_hash;
 mod rules;
 
 use foldhash::HashMap;
+use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::{Component, Path};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::item::{Item, items};
@@ -23,26 +26,63 @@ use rules::Rules;
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 pub(super) fn write(outcome: &Outcome, look: Look<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut report = Report { outcome, look, rules: Rules::default(), hashes: HashMap::default() };
-    let results: Vec<Value> = items(outcome, look, Naming::Repository).map(|item| report.result(&item)).collect();
-    let driver = json!({
-        "name": env!("CARGO_PKG_NAME"),
-        "version": env!("CARGO_PKG_VERSION"),
-        "semanticVersion": env!("CARGO_PKG_VERSION"),
-        "informationUri": env!("CARGO_PKG_REPOSITORY"),
-        "rules": report.rules.all(),
-    });
-    let run = json!({
-        "tool": { "driver": driver },
-        "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": { ROOT: { "description": { "text": "the root of the repository" } } },
-        "invocations": [{
-            "executionSuccessful": outcome.is_complete() && !outcome.bug,
-            "toolExecutionNotifications": outcome.unread.iter().map(|it| report.notification(it)).collect::<Vec<_>>(),
-        }],
-        "results": results,
-    });
-    json::print(&json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }), out)
+    json::print(&Log { schema: SCHEMA, version: "2.1.0", runs: [Run { outcome, look }] }, out)
+}
+
+#[derive(Serialize)]
+struct Log<'a> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    version: &'static str,
+    runs: [Run<'a>; 1],
+}
+
+struct Run<'a> {
+    outcome: &'a Outcome,
+    look: Look<'a>,
+}
+
+impl Serialize for Run<'_> {
+    /// Results are made one after the other, as there may be many; which rules they need is known
+    /// behind them.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { outcome, look } = *self;
+        let report = RefCell::new(Report { look, outcome, rules: Rules::default(), hashes: HashMap::default() });
+        let mut run = serializer.serialize_map(None)?;
+        run.serialize_entry("columnKind", "unicodeCodePoints")?;
+        let root = json!({ ROOT: { "description": { "text": "the root of the repository" } } });
+        run.serialize_entry("originalUriBaseIds", &root)?;
+        let notifications: Vec<Value> = outcome.unread.iter().map(|it| notification(it, look)).collect();
+        run.serialize_entry(
+            "invocations",
+            &[json!({
+                "executionSuccessful": outcome.is_complete() && !outcome.bug,
+                "toolExecutionNotifications": notifications,
+            })],
+        )?;
+        run.serialize_entry("results", &Results(&report))?;
+        run.serialize_entry(
+            "tool",
+            &json!({ "driver": {
+            "name": env!("CARGO_PKG_NAME"),
+            "version": env!("CARGO_PKG_VERSION"),
+            "semanticVersion": env!("CARGO_PKG_VERSION"),
+            "informationUri": env!("CARGO_PKG_REPOSITORY"),
+            "rules": report.borrow().rules.all(),
+        } }),
+        )?;
+        run.end()
+    }
+}
+
+struct Results<'r, 'a>(&'r RefCell<Report<'a>>);
+
+impl Serialize for Results<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (outcome, look) = (self.0.borrow().outcome, self.0.borrow().look);
+        let items = items(outcome, look, Naming::Repository);
+        serializer.collect_seq(items.map(|item| self.0.borrow_mut().result(&item)))
+    }
 }
 
 /// What relative addresses are relative to.
@@ -130,15 +170,15 @@ impl Report<'_> {
         let changes: Vec<Value> = files.into_iter().map(change).collect();
         (!changes.is_empty()).then(|| json!({ "description": { "text": text }, "artifactChanges": changes }))
     }
+}
 
-    fn notification(&self, it: &Unread) -> Value {
-        let level = if it.gap == Gap::Failed { "error" } else { "note" };
-        json!({
-            "level": level,
-            "message": { "text": plain_text(&format!("not read: {}", it.reason)) },
-            "locations": [{ "physicalLocation": { "artifactLocation": address(&place::from_root(&it.path, self.look)) } }],
-        })
-    }
+fn notification(it: &Unread, look: Look<'_>) -> Value {
+    let level = if it.gap == Gap::Failed { "error" } else { "note" };
+    json!({
+        "level": level,
+        "message": { "text": plain_text(&format!("not read: {}", it.reason)) },
+        "locations": [{ "physicalLocation": { "artifactLocation": address(&place::from_root(&it.path, look)) } }],
+    })
 }
 
 /// A path from the root of the repository, or an absolute one outside.
