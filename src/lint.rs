@@ -3,7 +3,9 @@
 //! Rules find their directives through the model's index of names, so a rule costs nothing where
 //! the names it is about do not stand.
 
+pub(crate) mod comments;
 pub mod guard;
+pub mod ignore;
 mod place;
 pub mod rounds;
 #[cfg(test)]
@@ -20,9 +22,23 @@ use crate::rule::set::{Active, RuleSet};
 use crate::target::Versions;
 use crate::version::{Holds, Server, VersionSet};
 
-/// What the rules say of a configuration, sorted by path, place and rule. `versions` are those that
-/// will read it: [`Target::of`](crate::target::Target::of).
+/// What the rules say of a configuration.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    /// The findings, sorted by path, place and rule.
+    pub findings: Vec<Finding>,
+    /// Those that comments ignore.
+    pub ignored: Vec<Finding>,
+}
+
+/// What the rules say of a configuration, sorted by path, place and rule; less what comments ignore.
+/// `versions` are those that will read it: [`Target::of`](crate::target::Target::of).
 pub fn run(model: &Model, rules: &RuleSet, versions: &Versions, settings: &Settings) -> Vec<Finding> {
+    say(model, rules, versions, settings).findings
+}
+
+/// What the rules say of a configuration, and what comments ignore of it.
+pub fn say(model: &Model, rules: &RuleSet, versions: &Versions, settings: &Settings) -> Said {
     let shared = Shared::default();
     let mut findings = Vec::new();
     for active in rules.running(model.server()) {
@@ -34,8 +50,9 @@ pub fn run(model: &Model, rules: &RuleSet, versions: &Versions, settings: &Setti
         let merged = place::merge(model, &shared, judged.collect());
         findings.extend(merged.into_iter().filter_map(|report| finding(model, active, report)));
     }
+    let ignored = ignore::apply(model, rules, versions, &mut findings);
     sort(model, &mut findings);
-    findings
+    Said { findings, ignored }
 }
 
 fn holds(versions: &Versions, model: &Model, fact: &VersionSet) -> Holds {
@@ -70,7 +87,7 @@ fn reports(model: &Model, active: &Active, versions: &Versions, settings: &Setti
             Some(Run::Each(names, run)) => {
                 names.iter().flat_map(|name| model.named(name)).for_each(|node| run(&mut cx, node));
             }
-            None => {}
+            Some(Run::Comments) | None => {}
         },
     }
     cx.reports

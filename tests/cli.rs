@@ -8,6 +8,8 @@ mod run;
 
 #[path = "cli/fixing.rs"]
 mod fixing;
+#[path = "cli/ignores.rs"]
+mod ignores;
 #[path = "cli/json.rs"]
 mod json;
 #[path = "cli/odd_files.rs"]

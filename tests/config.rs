@@ -1,12 +1,10 @@
 //! The schema of `proxylint.toml`, its reader, and the keys that both are made for.
-//! `UPDATE=1 cargo test --test config` writes `docs/proxylint.schema.json`.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;
 
 use proxylint::config::keys::{Key, OVERRIDE, TARGET, TOP};
-use proxylint::config::schema::schema;
 use proxylint::config::{Choice, Flags, NAME, Store};
 use proxylint::files::Memory;
 
@@ -28,17 +26,6 @@ fn told(text: &str) -> Result<(), String> {
     }
     let store = Store::new(Box::new(files), "/repo".into(), Choice::Nearest, Flags::default()).unwrap();
     store.effective(Path::new("deploy/nginx/nginx.conf")).map(drop).map_err(|error| error.to_string())
-}
-
-#[test]
-fn the_schema_in_the_repository_is_that_of_the_program() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/proxylint.schema.json");
-    let text = format!("{:#}\n", schema());
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, &text).unwrap();
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == text, "docs/proxylint.schema.json is out of date; UPDATE=1 cargo test --test config writes it");
 }
 
 /// The keys that the reader knows, as it names them to who writes another one.

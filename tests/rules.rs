@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use proxylint::checks::CHECKS;
+use proxylint::config::schema::schema;
 use proxylint::files::Disk;
 use proxylint::rule::example::{Example, Verdict};
 use proxylint::rule::file::Page;
@@ -107,6 +108,18 @@ fn the_index_lists_every_rule() {
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(found, index, "rules/README.md is out of date; UPDATE=1 cargo test --test rules writes it");
+}
+
+/// It names every rule, too.
+#[test]
+fn the_schema_in_the_repository_is_that_of_the_program() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/proxylint.schema.json");
+    let text = format!("{:#}\n", schema());
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == text, "docs/proxylint.schema.json is out of date; UPDATE=1 cargo test --test rules writes it");
 }
 
 fn index() -> String {

@@ -161,6 +161,8 @@ pub enum Run {
     Model(fn(&mut Cx<'_>)),
     /// For every directive with one of these names.
     Each(&'static [&'static str], fn(&mut Cx<'_>, Node<'_>)),
+    /// Behind all rules, on the comments that ignore what they find; the pass over them reports.
+    Comments,
 }
 
 /// A check that rules can call.
@@ -173,6 +175,7 @@ pub struct Check {
 
 /// Every check.
 pub static CHECKS: &[&Check] = &[
+    &problems::COMMENTS,
     &problems::NGINX_SYNTAX,
     &problems::NGINX_INCLUDE,
     &nginx::buffers::CHECK,

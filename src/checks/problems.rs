@@ -16,6 +16,9 @@ pub static NGINX_INCLUDE: Check =
 pub static CADDY_IMPORT: Check =
     Check { name: "caddy/import-not-found", run: Run::Model(|cx| report(cx, ProblemKind::Include)) };
 
+/// Comments to proxylint.
+pub static COMMENTS: Check = Check { name: "proxylint/comments", run: Run::Comments };
+
 /// Reports the model's problems of one kind.
 pub(crate) fn report(cx: &mut Cx<'_>, kind: ProblemKind) {
     let model = cx.model;

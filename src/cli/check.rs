@@ -10,7 +10,7 @@ use clap::{ArgAction, ValueEnum};
 use super::inputs::{Inputs, Limits};
 use super::progress::{Progress, Watched};
 use super::terminal::Terminal;
-use super::{Exit, Trouble, output, patch, review, verify};
+use super::{Exit, Trouble, ignores, output, patch, review, verify};
 use crate::fix::Safety;
 use crate::lint::rounds::Reviewer;
 use crate::report::summary::{self, Fixes};
@@ -60,6 +60,9 @@ pub(super) struct Args {
     /// Write that patch to a file
     #[arg(long, value_name = "FILE", conflicts_with = "diff", help_heading = "Fixes")]
     output_patch: Option<PathBuf>,
+    /// Put a comment with this reason at everything that is found today: it is ignored from now on
+    #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "output_patch", "verify"], help_heading = "Fixes")]
+    add_ignores: Option<String>,
     /// With --fix: show each fix and ask
     #[arg(long, visible_alias = "interactive", requires = "fix", conflicts_with = "diff", help_heading = "Fixes")]
     review: bool,
@@ -111,6 +114,9 @@ impl Lang {
 
 pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>> {
     let (request, plan) = (request(args, terminal)?, args.output.plan()?);
+    if let Some(reason) = &args.add_ignores {
+        return ignores::run(&request, reason, args.diff, terminal);
+    }
     let mut asking = if args.review { Some(review::Asking::new(terminal)?) } else { None };
     let reviewer = asking.as_mut().map(|asking| asking as &mut dyn Reviewer);
     let (started, files) = (Instant::now(), Watched::default());
@@ -131,7 +137,7 @@ pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>
         patch::save(&outcome, file, terminal)?;
     }
     match fixes {
-        Fixes::Printed if args.diff => patch::print(&outcome, terminal)?,
+        Fixes::Printed if args.diff => patch::print(&outcome.changed, terminal)?,
         Fixes::Written => patch::write(&outcome, args.backup.as_deref())?,
         Fixes::Printed | Fixes::Offered => {}
     }

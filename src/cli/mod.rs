@@ -4,6 +4,7 @@ mod check;
 mod config;
 mod docs;
 mod explain;
+mod ignores;
 mod inputs;
 mod installed;
 mod output;

@@ -8,14 +8,15 @@ use super::terminal::Terminal;
 use crate::files::write::{Rewrite, with_suffix, write_all, write_new};
 use crate::files::{Disk, Files};
 use crate::fix::diff::{self, Base, FileDiff};
+use crate::lint::rounds::Changed;
 use crate::model::include::would_be_read;
 use crate::report::{self, plain};
 use crate::session::Outcome;
 use crate::version::Server;
 
 /// Prints the changes as one patch.
-pub(super) fn print(outcome: &Outcome, terminal: &Terminal) -> Result<(), Trouble> {
-    let (patch, base) = whole(outcome, terminal);
+pub(super) fn print(changed: &[Changed], terminal: &Terminal) -> Result<(), Trouble> {
+    let (patch, base) = whole(changed, terminal);
     terminal.out(|out| {
         if terminal.is_for_eyes() { report::patch::write(&patch, terminal.look(), out) } else { out.write_all(&patch) }
     })?;
@@ -27,7 +28,7 @@ pub(super) fn print(outcome: &Outcome, terminal: &Terminal) -> Result<(), Troubl
 
 /// Writes the patch to a file; nothing where nothing changes.
 pub(super) fn save(outcome: &Outcome, file: &Path, terminal: &Terminal) -> Result<(), Trouble> {
-    let (patch, base) = whole(outcome, terminal);
+    let (patch, base) = whole(&outcome.changed, terminal);
     if patch.is_empty() {
         return Ok(());
     }
@@ -37,20 +38,24 @@ pub(super) fn save(outcome: &Outcome, file: &Path, terminal: &Terminal) -> Resul
     Ok(())
 }
 
-fn whole(outcome: &Outcome, terminal: &Terminal) -> (Vec<u8>, Base) {
+fn whole(changed: &[Changed], terminal: &Terminal) -> (Vec<u8>, Base) {
     let here = Disk.canonical(&terminal.base).unwrap_or_else(|_| terminal.base.clone());
-    let files = outcome.changed.iter().map(|file| FileDiff { path: &file.path, old: &file.old, new: &file.new });
+    let files = changed.iter().map(|file| FileDiff { path: &file.path, old: &file.old, new: &file.new });
     diff::patch(&files.collect::<Vec<_>>(), &here)
 }
 
 /// Writes the changed files, all or none.
 pub(super) fn write(outcome: &Outcome, backup: Option<&str>) -> Result<(), Trouble> {
-    let rewrite =
-        |it: &crate::lint::rounds::Changed| Rewrite { path: it.path.clone(), old: it.old.clone(), new: it.new.clone() };
-    let files: Vec<Rewrite> = outcome.changed.iter().map(rewrite).collect();
     if let Some(suffix) = backup {
         backups_are_not_read(outcome, suffix)?;
     }
+    write_files(&outcome.changed, backup)
+}
+
+/// Writes files, all or none.
+pub(super) fn write_files(changed: &[Changed], backup: Option<&str>) -> Result<(), Trouble> {
+    let rewrite = |it: &Changed| Rewrite { path: it.path.clone(), old: it.old.clone(), new: it.new.clone() };
+    let files: Vec<Rewrite> = changed.iter().map(rewrite).collect();
     write_all(&files, backup.map(OsStr::new)).map_err(|error| Trouble::new(error.to_string()))
 }
 

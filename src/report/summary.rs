@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Look, place, plain};
 use crate::finding::Severity;
 use crate::lint::rounds::Applied;
-use crate::session::{Assumed, Counts, Found, Gap, Outcome, Unread};
+use crate::session::{Assumed, Counts, Found, Gap, Outcome, Passed, Unread};
 
 /// More names than this are counted, not listed, unless asked for.
 const MOST_NAMES: usize = 10;
@@ -29,6 +29,7 @@ pub fn lines(outcome: &Outcome, look: Look<'_>, fixes: Fixes, verbose: bool) -> 
     }
     lines.extend(unread(outcome, look, verbose));
     lines.extend(not_included(outcome, look, verbose));
+    lines.extend(passed(&outcome.passed));
     if fixes != Fixes::Offered {
         lines.extend(outcome.applied.iter().flat_map(|it| applied(it, fixes, look)));
     }
@@ -38,6 +39,11 @@ pub fn lines(outcome: &Outcome, look: Look<'_>, fixes: Fixes, verbose: bool) -> 
     }
     lines.push(count(outcome, fixes));
     lines
+}
+
+/// What was found and is not shown.
+fn passed(passed: &Passed) -> Option<String> {
+    (passed.ignored > 0).then(|| format!("not shown: {} that comments ignore", many(passed.ignored, "finding")))
 }
 
 fn shown(path: &Path, look: Look<'_>) -> String {
@@ -163,7 +169,7 @@ fn fixable(counts: &Counts) -> String {
 }
 
 /// `1 file`, `2 files`.
-fn many(count: usize, word: &str) -> String {
+pub fn many(count: usize, word: &str) -> String {
     match count {
         1 => format!("1 {word}"),
         _ if word.ends_with('x') => format!("{count} {word}es"),

@@ -138,8 +138,9 @@ fn path_of(file: &ExampleFile, server: Server) -> PathBuf {
     PathBuf::from(file.path.as_deref().unwrap_or(unnamed))
 }
 
-/// Checks an example with its rule alone.
+/// Checks an example with its rule alone; one about proxylint's own comments with all rules.
 struct OneRule {
+    id: String,
     rules: RuleSet,
     target: Target,
     settings: Settings,
@@ -148,8 +149,10 @@ struct OneRule {
 
 impl OneRule {
     fn new(rule: &Rule, example: &Example) -> Result<Self, String> {
-        let mut rules = RuleSet::empty();
-        rules.add(rule.clone(), "").map_err(|e| e.to_string())?;
+        let mut rules = if rule.server.is_none() { RuleSet::builtin() } else { RuleSet::empty() };
+        if rules.find(&rule.id).is_err() {
+            rules.add(rule.clone(), "").map_err(|e| e.to_string())?;
+        }
         rules.set(&rule.id, Level::On, None).map_err(|e| e.to_string())?;
         let mut target = Target::assumed();
         if let Some(text) = &example.target {
@@ -161,11 +164,12 @@ impl OneRule {
             Server::Nginx => Loader::nginx(main, Root::Implied, PathMap::default()),
             Server::Caddy => Loader::caddy(main, Env::new(), PathMap::default(), target.caddy.set.clone()),
         };
-        Ok(Self { rules, target, settings, loader })
+        Ok(Self { id: rule.id.to_string(), rules, target, settings, loader })
     }
 
     fn findings(&self, model: Model, versions: Versions) -> rounds::Checked {
-        let findings = lint::run(&model, &self.rules, &versions, &self.settings);
+        let mut findings = lint::run(&model, &self.rules, &versions, &self.settings);
+        findings.retain(|finding| finding.rule == self.id);
         rounds::Checked { model: model.into(), target: versions.set, stated: versions.stated.is_some(), findings }
     }
 }

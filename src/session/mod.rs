@@ -1,6 +1,7 @@
 //! One run: which configurations, what the rules say of them, which fixes.
 
 mod absent;
+mod ignoring;
 mod outcome;
 pub mod policy;
 mod scope;
@@ -22,7 +23,8 @@ use crate::version::Server;
 use policy::{Policies, Policy, PolicyError};
 use scope::Scope;
 
-pub use outcome::{Assumed, Config, Counts, Found, Gap, Outcome, Unread};
+pub use ignoring::{Ignoring, ignoring};
+pub use outcome::{Assumed, Config, Counts, Found, Gap, Outcome, Passed, Unread};
 
 /// What a run is asked for.
 #[derive(Debug, Clone)]
@@ -121,8 +123,8 @@ pub fn run(files: &dyn Files, request: &Request, reviewer: Option<&mut dyn Revie
     let Scope { configs, mut unread, not_included, .. } = Scope::new(files, request)?;
     unread.extend(configs.iter().flat_map(|it| absent::unseen(files, &it.policy.maps, &it.model)));
     let (mut session, models) = Session::new(configs);
-    let checked: Vec<Checked> =
-        models.into_par_iter().enumerate().map(|(number, model)| session.first(number, model)).collect();
+    let first = models.into_par_iter().enumerate().map(|(number, model)| session.first(number, model));
+    let (checked, passed): (Vec<Checked>, Vec<Passed>) = first.unzip();
     let directives = checked.iter().map(|it| it.model.len()).sum();
     let complete = unread.iter().all(|it| it.gap != Gap::Failed);
     let complete = complete && checked.iter().all(|it| it.model.not_read().is_empty());
@@ -135,6 +137,7 @@ pub fn run(files: &dyn Files, request: &Request, reviewer: Option<&mut dyn Revie
     let done = done.map_err(|error| vec![error])?;
     let mut outcome = Outcome::new(done, |number| session.loaders[number].paths(), |number| &session.policies[number]);
     outcome.directives = directives;
+    passed.into_iter().for_each(|it| outcome.passed.merge(it));
     for (config, before) in outcome.configs.iter_mut().zip(before) {
         config.before = before;
     }
@@ -163,16 +166,18 @@ impl Session {
         (session, models)
     }
 
-    fn first(&self, number: usize, model: Model) -> Checked {
+    fn first(&self, number: usize, model: Model) -> (Checked, Passed) {
         let versions = self.policies[number].target.of(&model);
         self.findings(number, model, versions)
     }
 
-    fn findings(&self, number: usize, model: Model, versions: Versions) -> Checked {
+    fn findings(&self, number: usize, model: Model, versions: Versions) -> (Checked, Passed) {
         let Policy { rules, settings, least, .. } = &*self.policies[number];
-        let mut findings = lint::run(&model, rules, &versions, settings);
+        let lint::Said { mut findings, ignored } = lint::say(&model, rules, &versions, settings);
         findings.retain(|finding| finding.severity >= *least);
-        Checked { model: model.into(), target: versions.set, stated: versions.stated.is_some(), findings }
+        let passed = Passed { ignored: ignored.len() };
+        let stated = versions.stated.is_some();
+        (Checked { model: model.into(), target: versions.set, stated, findings }, passed)
     }
 }
 
@@ -192,6 +197,6 @@ impl Linter for Session {
     fn check(&mut self, before: &Checked, model: Model) -> Checked {
         let number = self.numbers[main(&before.model)];
         let versions = self.policies[number].target.get(before.model.server()).clone();
-        self.findings(number, model, Versions { set: before.target.clone(), ..versions })
+        self.findings(number, model, Versions { set: before.target.clone(), ..versions }).0
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::policy::Policy;
 use crate::finding::{Finding, Severity};
 use crate::fix::{Fix, Safety};
+use crate::lint::ignore::UNUSED;
 use crate::lint::rounds::{self, Applied, Changed, Checked, Reason};
 use crate::model::{Model, NotRead};
 use crate::source::{FileId, SourceFile, Sources, Span};
@@ -34,10 +35,25 @@ pub struct Outcome {
     pub changed: Vec<Changed>,
     /// The fixes that make it so.
     pub applied: Vec<Applied>,
+    /// What was found and is not shown.
+    pub passed: Passed,
     /// Whether a finding is as bad as the settings allow none to be.
     pub fails: bool,
     /// Whether a fix went wrong by a fault of this program.
     pub bug: bool,
+}
+
+/// How many findings are not shown, before any fix.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Comments ignore them.
+    pub ignored: usize,
+}
+
+impl Passed {
+    pub(super) fn merge(&mut self, other: Self) {
+        self.ignored += other.ignored;
+    }
 }
 
 /// A configuration of a run.
@@ -146,6 +162,7 @@ impl Outcome {
             held.entry((it.model, it.finding)).or_default().insert(it.fix, it.reason.clone());
         }
         let mut seen = HashSet::default();
+        let idle = idle_comments(&done.checked, &paths);
         for (number, it) in done.checked.iter().enumerate() {
             let paths: Arc<[PathBuf]> = paths(number).into();
             outcome.add_files(it, &paths);
@@ -158,6 +175,9 @@ impl Outcome {
                 let Span { file, start, end } = finding.span;
                 // A file that several configurations read has one finding.
                 if !seen.insert((finding.rule.clone(), bytes_of(&paths[file.0 as usize]).to_vec(), start, end)) {
+                    continue;
+                }
+                if finding.rule == UNUSED && !idle.contains(&(paths[file.0 as usize].clone(), start)) {
                     continue;
                 }
                 outcome.fails |= finding.severity >= fail_on;
@@ -227,6 +247,20 @@ impl Outcome {
     pub fn is_complete(&self) -> bool {
         self.unread.iter().all(|it| it.gap != Gap::Failed)
     }
+}
+
+/// The comments that ignore nothing in any configuration that reads their file.
+fn idle_comments(checked: &[Arc<Checked>], paths: impl Fn(usize) -> Vec<PathBuf>) -> HashSet<(PathBuf, u32)> {
+    let mut readers: HashMap<PathBuf, usize> = HashMap::default();
+    let mut idle: HashMap<(PathBuf, u32), usize> = HashMap::default();
+    for (number, it) in checked.iter().enumerate() {
+        let paths = paths(number);
+        for finding in it.findings.iter().filter(|finding| finding.rule == UNUSED) {
+            *idle.entry((paths[finding.span.file.0 as usize].clone(), finding.span.start)).or_default() += 1;
+        }
+        paths.into_iter().for_each(|path| *readers.entry(path).or_default() += 1);
+    }
+    idle.into_iter().filter(|((path, _), count)| readers[path] == *count).map(|(comment, _)| comment).collect()
 }
 
 impl Found {

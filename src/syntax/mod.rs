@@ -3,6 +3,7 @@
 
 pub mod caddy;
 pub mod nginx;
+pub mod note;
 pub mod tree;
 
 use crate::source::Span;
