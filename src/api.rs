@@ -66,6 +66,7 @@ pub fn check_in<P: Into<PathBuf>>(
         lang: options.lang,
         policies: Arc::new(options.policy.clone()),
         fixes: options.fixes,
+        ..Request::default()
     };
     session::run(files, &request, None).map(|outcome| Report { outcome }).map_err(Errors)
 }

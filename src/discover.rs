@@ -10,6 +10,7 @@ use crate::catalog::nginx::{Context, likeness};
 use crate::files::{Files, Kind, Walk};
 use crate::source::FileId;
 use crate::syntax::nginx::{Parsed, parse};
+use crate::syntax::note;
 use crate::syntax::tree::{Body, NodeData, Tree};
 use crate::version::Server;
 
@@ -161,9 +162,11 @@ pub enum Reach {
 /// When it cannot be read.
 pub fn recognise(files: &dyn Files, path: &Path, reach: Reach) -> io::Result<What> {
     let name = Name::of(path);
-    if name == Name::Template && !matches!(reach, Reach::Stated(_)) {
+    if name == Name::Template && !matches!(reach, Reach::Stated(_)) && !files.renders() {
         return Ok(What::Template);
     }
+    // What a template becomes has its name without the ending.
+    let name = if name == Name::Template { Name::of(&path.with_extension("")) } else { name };
     let bytes = files.read(path)?;
     Ok(match (reach, name) {
         (Reach::Stated(Server::Caddy), _) => What::Main(Server::Caddy),
@@ -175,6 +178,15 @@ pub fn recognise(files: &dyn Files, path: &Path, reach: Reach) -> io::Result<Wha
         (Reach::Named, _) => nginx(&bytes, |tree, text| is_main(tree, text) || looks_like_nginx(tree, text)),
         (Reach::Found, _) => nginx(&bytes, |tree, text| is_finished(tree) && looks_like_nginx(tree, text)),
     })
+}
+
+/// Whether a file is a template: by its name, or by marks where nginx's text would not have them.
+pub fn is_template(path: &Path, bytes: &[u8]) -> bool {
+    match Name::of(path) {
+        Name::Template => true,
+        Name::Caddyfile => caddyfile(bytes) == What::Template,
+        _ => has_template_marks(head(bytes)) && nginx(bytes, |_, _| true) == What::Template,
+    }
 }
 
 const CADDY_JSON: &str = "Caddy's JSON is not read, only the Caddyfile that it is made from";
@@ -192,6 +204,9 @@ fn caddyfile(bytes: &[u8]) -> What {
 fn nginx(bytes: &[u8], is_nginx: impl Fn(&Tree, &[u8]) -> bool) -> What {
     let head = head(bytes);
     let Parsed { tree, errors } = parse(FileId(0), head);
+    if note::context(&tree, head).is_some() {
+        return What::Part(Server::Nginx);
+    }
     // `{{` and `<%` may stand in a string or in Lua, where they are no fault.
     if !errors.is_empty() && has_template_marks(head) {
         What::Template

@@ -1,5 +1,9 @@
 //! The file system behind a trait, and all that touches the disk.
 
+pub mod dump;
+#[cfg(not(target_family = "wasm"))]
+pub mod git;
+pub mod given;
 pub mod globs;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod interrupt;
@@ -71,6 +75,11 @@ pub trait Files: Sync {
 
     /// Whether the last name of the path is a symbolic link.
     fn is_link(&self, path: &Path) -> bool;
+
+    /// Whether templates are read as what they become.
+    fn renders(&self) -> bool {
+        false
+    }
 
     /// Everything below a folder. Hidden folders and `node_modules` are not entered, and no
     /// symbolic link to a folder is followed.
@@ -281,6 +290,10 @@ impl Files for Overlay<'_> {
     fn is_link(&self, path: &Path) -> bool {
         self.base.is_link(path)
     }
+
+    fn renders(&self) -> bool {
+        self.base.renders()
+    }
 }
 
 /// Canonical paths of many files: each folder is asked for only once.
@@ -314,6 +327,19 @@ pub fn reason(error: &io::Error) -> String {
             text => text,
         },
     }
+}
+
+/// The path of these bytes.
+#[cfg(unix)]
+pub fn to_path(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+/// The path of these bytes.
+#[cfg(not(unix))]
+pub fn to_path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// The path without `.` and with `..` folded into the name before it, by text alone.

@@ -75,6 +75,7 @@ fn fixed(main: &Path, version: Option<&str>, peak: Option<u32>) -> Vec<(PathBuf,
         lang: Some(Server::Caddy),
         policies: Arc::new(Policy { target, settings, ..Policy::default() }),
         fixes: Some(Safety::Unsafe),
+        ..Request::default()
     };
     let outcome = session::run(&Disk, &request, None).unwrap();
     outcome.changed.into_iter().map(|change| (change.path, change.new.to_vec())).collect()

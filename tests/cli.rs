@@ -12,11 +12,17 @@ mod fixing;
 mod ignores;
 #[path = "cli/json.rs"]
 mod json;
+#[path = "cli/known.rs"]
+mod known;
 #[path = "cli/odd_files.rs"]
 mod odd_files;
+#[path = "cli/parts.rs"]
+mod parts;
 #[cfg(unix)]
 #[path = "cli/signals.rs"]
 mod signals;
+#[path = "cli/stdin.rs"]
+mod stdin;
 #[path = "cli/terminal.rs"]
 mod terminal;
 #[path = "cli/verify.rs"]

@@ -5,17 +5,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::{ArgAction, ValueEnum};
+use clap::ArgAction;
 
+use super::input::{Chosen, Input};
 use super::inputs::{Inputs, Limits};
 use super::progress::{Progress, Watched};
+use super::render::Rendering;
 use super::terminal::Terminal;
-use super::{Exit, Trouble, ignores, output, patch, review, verify};
+use super::{Exit, Trouble, ignores, known, output, patch, review, verify};
+use crate::files::given::Given;
+use crate::files::{Disk, Files};
 use crate::fix::Safety;
 use crate::lint::rounds::Reviewer;
 use crate::report::summary::{self, Fixes};
 use crate::session::{self, Outcome, Request};
-use crate::version::Server;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,15 +40,18 @@ Exit status:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Files and folders
-    #[arg(default_value = ".", value_name = "PATH")]
-    paths: Vec<PathBuf>,
-
     #[command(flatten)]
     inputs: Inputs,
-    /// The language of the named files, where it cannot be told
-    #[arg(long, value_name = "LANGUAGE", help_heading = "Input")]
-    lang: Option<Lang>,
+    #[command(flatten)]
+    chosen: Chosen,
+
+    /// Write all that is found today into the baseline: it is known from now on
+    #[arg(long, conflicts_with_all = ["fix", "diff", "output_patch", "add_ignores", "since"],
+          help_heading = "Known findings")]
+    write_baseline: bool,
+    /// Show only what is new since a git revision, or stands in lines that have changed since then
+    #[arg(long, value_name = "REVISION", help_heading = "Known findings")]
+    since: Option<String>,
 
     /// Write the safe fixes: on every version of the target they change nothing but the fault. Where the
     /// fault is that connections are not kept, they are kept afterwards; the fix says what comes with that
@@ -91,11 +97,6 @@ pub(super) struct Args {
     verbose: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Lang {
-    Nginx,
-    Caddy,
-}
 
 impl Args {
     fn makes_patch(&self) -> bool {
@@ -103,25 +104,42 @@ impl Args {
     }
 }
 
-impl Lang {
-    fn server(self) -> Server {
-        match self {
-            Self::Nginx => Server::Nginx,
-            Self::Caddy => Server::Caddy,
+
+pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>> {
+    let (input, paths) = args.chosen.input()?;
+    if let Some(trouble) = input.unwritable().filter(|_| args.fix || args.add_ignores.is_some() && !args.diff) {
+        return Err(trouble.into());
+    }
+    let request = request(args, &input, paths, terminal)?;
+    let rendering = args.chosen.render.as_deref().map(Rendering::new);
+    let disk = rendering.as_ref().map_or(&Disk as &dyn Files, |rendering| rendering);
+    match &input {
+        Input::Disk => check(args, &request, disk, terminal),
+        Input::Dump(dump) => check(args, &request, dump, terminal),
+        Input::Given(path, text) => {
+            let given = Given::new(disk, &terminal.base, path, text.as_slice());
+            if args.fix { fix_given(args, &request, &given, terminal) } else { check(args, &request, &given, terminal) }
         }
     }
 }
 
-pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>> {
-    let (request, plan) = (request(args, terminal)?, args.output.plan()?);
+fn check(args: &Args, request: &Request, files: &dyn Files, terminal: &Terminal) -> Result<Exit, Vec<Trouble>> {
+    if request.paths.is_empty() {
+        terminal.notice("nothing to check: the list of files is empty");
+        return Ok(Exit::Clean);
+    }
     if let Some(reason) = &args.add_ignores {
-        return ignores::run(&request, reason, args.diff, terminal);
+        return ignores::run(files, request, reason, args.diff, terminal);
+    }
+    if args.write_baseline {
+        return known::write(files, request, terminal);
     }
     let mut asking = if args.review { Some(review::Asking::new(terminal)?) } else { None };
     let reviewer = asking.as_mut().map(|asking| asking as &mut dyn Reviewer);
-    let (started, files) = (Instant::now(), Watched::default());
+    let plan = args.output.plan()?;
+    let (started, files) = (Instant::now(), Watched::over(files));
     let progress = Progress::new(&files, !args.quiet && !args.review);
-    let outcome = session::run(&files, &request, reviewer);
+    let outcome = session::run(&files, request, reviewer);
     drop(progress);
     let (outcome, took) = (outcome.map_err(troubles)?, started.elapsed());
     plan.spares(&outcome)?;
@@ -202,7 +220,26 @@ fn exit(args: &Args, outcome: &Outcome) -> Exit {
     }
 }
 
-fn request(args: &Args, terminal: &Terminal) -> Result<Request, Trouble> {
+/// Fixes what standard input gave; the text goes to standard output, what remains to standard error.
+fn fix_given(args: &Args, request: &Request, given: &Given<'_>, terminal: &Terminal) -> Result<Exit, Vec<Trouble>> {
+    let outcome = session::run(given, request, None).map_err(troubles)?;
+    if let Some(other) = outcome.changed.iter().find(|file| file.path != given.path()) {
+        let text = format!("a fix changes `{}` too, which standard output cannot hold", other.path.display());
+        return Err(Trouble::new(text).help("`--diff -` prints a patch for all files").into());
+    }
+    let text = match outcome.changed.first() {
+        Some(file) => file.new.clone(),
+        None => given.read(given.path()).map_err(|error| Trouble::new(error.to_string()))?,
+    };
+    terminal.out(|out| out.write_all(&text))?;
+    if !args.quiet {
+        let lines = summary::lines(&outcome, terminal.look(), Fixes::Written, args.verbose);
+        lines.iter().for_each(|line| terminal.notice(line));
+    }
+    Ok(exit(args, &outcome))
+}
+
+fn request(args: &Args, input: &Input, paths: Vec<PathBuf>, terminal: &Terminal) -> Result<Request, Trouble> {
     if args.verify.is_some() && !args.fix && !args.makes_patch() {
         let help = "add --fix, --diff or --output-patch";
         return Err(Trouble::new("`--verify` tests what fixes make of the files, and none are asked for").help(help));
@@ -212,10 +249,20 @@ fn request(args: &Args, terminal: &Terminal) -> Result<Request, Trouble> {
         return Err(Trouble::new(message).help("add --fix, --diff or --output-patch"));
     }
     let wanted = if args.unsafe_fixes { Safety::Unsafe } else { Safety::Safe };
+    if args.verify.is_some() && !matches!(input, Input::Disk) {
+        let help = "check the files where they lie";
+        return Err(Trouble::new("`--verify` tests files on the disk, not standard input").help(help));
+    }
+    let since = args.since.as_deref().map(|revision| known::since(revision, input, terminal)).transpose()?;
     Ok(Request {
-        paths: args.paths.clone(),
-        lang: args.lang.map(Lang::server),
-        policies: Arc::new(args.inputs.store(&args.limits, terminal)?),
+        paths,
+        lang: args.chosen.server(),
+        context: args.chosen.context(),
+        policies: Arc::new(args.inputs.store(&args.limits, input.home(terminal), terminal)?),
+        hook: args.chosen.hook,
+        force_exclude: args.chosen.force_exclude,
+        since,
+        all_known: false,
         fixes: (args.fix || args.makes_patch()).then_some(wanted),
     })
 }

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>
         terminal.out(|out| writeln!(out, "{:#}", schema::schema()))?;
         return Ok(Exit::Clean);
     }
-    let store = args.inputs.store(&args.limits, terminal)?;
+    let store = args.inputs.store(&args.limits, None, terminal)?;
     let mut effective = Vec::new();
     for path in &args.paths {
         if Disk.kind(path) == Kind::Missing {

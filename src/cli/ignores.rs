@@ -2,19 +2,25 @@
 
 use super::terminal::Terminal;
 use super::{Exit, Trouble, check, patch};
-use crate::files::Disk;
+use crate::files::Files;
 use crate::report::{plain, summary};
 use crate::session::{self, Ignoring, Request};
 
 /// Writes comments that ignore what is found, or prints them as a patch.
-pub(super) fn run(request: &Request, reason: &str, diff: bool, terminal: &Terminal) -> Result<Exit, Vec<Trouble>> {
+pub(super) fn run(
+    files: &dyn Files,
+    request: &Request,
+    reason: &str,
+    diff: bool,
+    terminal: &Terminal,
+) -> Result<Exit, Vec<Trouble>> {
     if reason.trim().is_empty() || reason.contains(['\n', '\r']) {
         let help = "say in one line why it stays as it is: `--add-ignores \"as it was before proxylint\"`";
         return Err(Trouble::new("`--add-ignores` needs a reason").help(help).into());
     }
     let request = Request { fixes: None, ..request.clone() };
     let Ignoring { changed, ignored, left } =
-        session::ignoring(&Disk, &request, reason.trim()).map_err(check::troubles)?;
+        session::ignoring(files, &request, reason.trim()).map_err(check::troubles)?;
     if !left.is_complete() {
         let help = "see to it that everything can be read";
         return Err(Trouble::new("nothing was written, as not everything could be read").help(help).into());

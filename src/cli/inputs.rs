@@ -59,6 +59,10 @@ pub(super) struct Inputs {
     #[arg(long, help_heading = "Configuration")]
     no_config: bool,
 
+    /// The file with the findings that are known, and not shown
+    #[arg(long, value_name = "FILE", help_heading = "Known findings")]
+    baseline: Option<PathBuf>,
+
     /// Only these rules: names, `nginx`, `caddy`, categories or `all`
     #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Rules")]
     select: Vec<String>,
@@ -152,11 +156,13 @@ impl FromStr for Map {
 
 impl Inputs {
     /// The configuration files of a run, under what the command line states.
-    pub(super) fn store(&self, limits: &Limits, terminal: &Terminal) -> Result<Store, Trouble> {
+    ///
+    /// `home` is the folder whose file holds for everything, where files are not in their own folders.
+    pub(super) fn store(&self, limits: &Limits, home: Option<PathBuf>, terminal: &Terminal) -> Result<Store, Trouble> {
         let choice = match &self.config {
             Some(path) => Choice::Named(path.clone()),
             None if self.no_config => Choice::Nothing,
-            None => Choice::Nearest,
+            None => home.map_or(Choice::Nearest, Choice::From),
         };
         let store = Store::new(Box::new(Disk), terminal.base.clone(), choice, self.flags(limits)?);
         store.map_err(|error| Trouble::new(error.to_string()))
@@ -179,7 +185,7 @@ impl Inputs {
             all: self.all,
             min_severity: limits.min_severity.map(Level::severity),
             fail_on: limits.fail_on.map(Level::severity),
-            baseline: None,
+            baseline: self.baseline.clone(),
             installed: |server| installed::versions(server).map_err(PolicyError::from),
         })
     }

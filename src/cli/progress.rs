@@ -11,16 +11,23 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::files::{Disk, Files, Kind, Walk};
+use crate::files::{Files, Kind, Walk};
 
 /// Shorter runs show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);
 
-/// The disk, and how many files were read from it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Watched {
+/// Files, and how many were read.
+pub(super) struct Watched<'a> {
+    files: &'a dyn Files,
     read: Arc<AtomicUsize>,
+}
+
+impl<'a> Watched<'a> {
+    /// Counts what is read of `files`.
+    pub(super) fn over(files: &'a dyn Files) -> Self {
+        Self { files, read: Arc::default() }
+    }
 }
 
 /// Shows that something happens, until it is dropped.
@@ -31,7 +38,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Begins after a second, where standard error is a terminal.
-    pub(super) fn new(files: &Watched, wanted: bool) -> Self {
+    pub(super) fn new(files: &Watched<'_>, wanted: bool) -> Self {
         if !wanted || !io::stderr().is_terminal() {
             return Self { stop: None, thread: None };
         }
@@ -65,29 +72,33 @@ impl Drop for Progress {
     }
 }
 
-impl Files for Watched {
+impl Files for Watched<'_> {
     fn read(&self, path: &Path) -> io::Result<Arc<[u8]>> {
         self.read.fetch_add(1, Ordering::Relaxed);
-        Disk.read(path)
+        self.files.read(path)
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
-        Disk.list(folder)
+        self.files.list(folder)
     }
 
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        Disk.canonical(path)
+        self.files.canonical(path)
     }
 
     fn kind(&self, path: &Path) -> Kind {
-        Disk.kind(path)
+        self.files.kind(path)
     }
 
     fn is_link(&self, path: &Path) -> bool {
-        Disk.is_link(path)
+        self.files.is_link(path)
     }
 
     fn walk(&self, folder: &Path) -> Walk {
-        Disk.walk(folder)
+        self.files.walk(folder)
+    }
+
+    fn renders(&self) -> bool {
+        self.files.renders()
     }
 }

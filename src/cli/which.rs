@@ -33,8 +33,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>> {
-    let policies = Arc::new(args.inputs.store(&Limits::default(), terminal)?);
-    let request = Request { paths: vec![args.path.clone()], lang: None, policies, fixes: None };
+    let policies = Arc::new(args.inputs.store(&Limits::default(), None, terminal)?);
+    let request = Request { paths: vec![args.path.clone()], policies, all_known: true, ..Request::default() };
     let outcome = session::run(&Disk, &request, None).map_err(super::check::troubles)?;
     let mut found = false;
     terminal.out(|out| {

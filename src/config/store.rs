@@ -24,6 +24,8 @@ pub enum Choice {
     Nearest,
     /// This one, for everything.
     Named(PathBuf),
+    /// The nearest one, upward from this path, for everything.
+    From(PathBuf),
     /// None.
     Nothing,
 }
@@ -156,7 +158,8 @@ impl Store {
         match &self.choice {
             Choice::Nothing => Ok(None),
             Choice::Named(path) => self.once(path.clone(), || self.read(path).map(Some)),
-            Choice::Nearest => {
+            Choice::Nearest | Choice::From(_) => {
+                let path = if let Choice::From(path) = &self.choice { path } else { path };
                 let whole = normal(&self.base.join(path));
                 let is_folder = self.files.kind(&whole) == Kind::Folder;
                 let start = if is_folder { Some(whole.as_path()) } else { whole.parent() };

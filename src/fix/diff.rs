@@ -82,6 +82,13 @@ pub fn hunks(old: &[u8], new: &[u8], skipped: usize) -> Vec<u8> {
     out
 }
 
+/// The lines of `new`, 1-based, that `old` has not.
+pub fn changed_lines(old: &[u8], new: &[u8]) -> Vec<std::ops::Range<u32>> {
+    let ops = capture_diff_slices(Algorithm::Myers, &lines(old), &lines(new));
+    let changed = ops.iter().filter(|op| matches!(op.tag(), DiffTag::Insert | DiffTag::Replace));
+    changed.map(|op| op.new_range().start as u32 + 1..op.new_range().end as u32 + 1).collect()
+}
+
 /// Lines with their line feeds; a carriage return alone ends none.
 fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|&byte| byte == b'\n').collect()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalog::nginx::Context;
-use crate::model::{Model, NodeId};
+use crate::model::{Model, Node, NodeId};
 use crate::source::{FileId, SourceFile, Span};
 use crate::suggest;
 use crate::syntax::note::body;
@@ -165,6 +165,11 @@ impl<'m> Places<'m> {
         let spans = self.directives(file);
         let behind = spans.partition_point(|(span, _)| span.start <= offset);
         spans[..behind].iter().rev().find(|(span, _)| offset < span.end.max(span.start + 1)).copied()
+    }
+
+    /// The innermost directive that holds the byte at `offset`, where its file is read first.
+    pub(crate) fn node(&mut self, file: FileId, offset: u32) -> Option<Node<'m>> {
+        self.around(file, offset).map(|(_, id)| self.model.node(id))
     }
 
     /// The innermost directive that holds the byte at `offset`.

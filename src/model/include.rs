@@ -18,6 +18,7 @@ use crate::files::{Files, Folders, Kind, normal, reason};
 use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::syntax::SyntaxError;
 use crate::syntax::nginx::{Parsed, parse};
+use crate::syntax::note;
 use crate::syntax::tree::{Body, ChainId, ChainLink, NodeData, Tree};
 use crate::version::Server;
 
@@ -54,6 +55,8 @@ pub enum Root {
     Implied,
     /// In that context, of which it is all there is.
     Context(Context),
+    /// In that context, of which there is more.
+    Within(Context),
 }
 
 /// Loads one configuration, again and again as it is being fixed: file ids stay the same, and what
@@ -180,11 +183,11 @@ impl Loader {
 
     /// The context that the top level of the main file is.
     fn context_of(&self, main: &Loaded) -> Context {
-        match self.root {
-            Root::Context(context) => context,
+        match (self.root, stated(&main.tree, main.source.bytes())) {
+            (Root::Context(context) | Root::Within(context), _) | (Root::Implied, Some(context)) => context,
             // Nothing, or includes alone, implies nothing.
-            Root::Implied if self.main.ends_with("nginx.conf") && only_includes(main) => Context::Main,
-            Root::Implied => Context::implied(&main.tree, main.source.bytes()),
+            (Root::Implied, None) if self.main.ends_with("nginx.conf") && only_includes(main) => Context::Main,
+            (Root::Implied, None) => Context::implied(&main.tree, main.source.bytes()),
         }
     }
 
@@ -206,13 +209,12 @@ impl Loader {
         splicer.run(main);
         let Splicer { entries, chains, problems: met, .. } = splicer;
         problems.extend(met.into_iter().map(include));
-        let root = match self.root {
-            Root::Context(context) => context,
+        let (tree, bytes) = (&trees[main.0 as usize], sources.get(main).bytes());
+        let root = match (self.root, stated(tree, bytes)) {
+            (Root::Context(context) | Root::Within(context), _) | (Root::Implied, Some(context)) => context,
             // An empty file implies nothing by its content.
-            Root::Implied if trees[main.0 as usize].nodes.is_empty() && self.main.ends_with("nginx.conf") => {
-                Context::Main
-            }
-            Root::Implied => Context::implied(&trees[main.0 as usize], sources.get(main).bytes()),
+            (Root::Implied, None) if tree.nodes.is_empty() && self.main.ends_with("nginx.conf") => Context::Main,
+            (Root::Implied, None) => Context::implied(tree, bytes),
         };
         let not_read = reading.not_read;
         let mut model = Model::new(Server::Nginx, main, sources, trees, entries, chains, problems, not_read, root);
@@ -261,6 +263,11 @@ impl Reading {
         }
         self.includes.insert(id, resolved);
     }
+}
+
+/// The context that a comment of the file states.
+fn stated(tree: &Tree, bytes: &[u8]) -> Option<Context> {
+    note::context(tree, bytes).and_then(Context::parse)
 }
 
 fn only_includes(file: &Loaded) -> bool {
@@ -441,16 +448,7 @@ fn pattern_of(name: &OsStr) -> Option<glob::Pattern> {
     if has_glob(name.as_encoded_bytes()) { glob::Pattern::new(&name.to_string_lossy()).ok() } else { None }
 }
 
-#[cfg(unix)]
-pub(crate) fn to_path(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    PathBuf::from(OsStr::from_bytes(bytes))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn to_path(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
-}
+pub(crate) use crate::files::to_path;
 
 /// Puts the trees together in reading order.
 struct Splicer<'a> {

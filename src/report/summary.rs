@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Look, place, plain};
+use crate::baseline::Entry;
 use crate::finding::Severity;
 use crate::lint::rounds::Applied;
 use crate::session::{Assumed, Counts, Found, Gap, Outcome, Passed, Unread};
@@ -29,7 +30,9 @@ pub fn lines(outcome: &Outcome, look: Look<'_>, fixes: Fixes, verbose: bool) -> 
     }
     lines.extend(unread(outcome, look, verbose));
     lines.extend(not_included(outcome, look, verbose));
-    lines.extend(passed(&outcome.passed));
+    lines.extend(contexts(outcome, look));
+    lines.extend(passed(&outcome.passed, look));
+    lines.extend(gone(outcome, look, verbose));
     if fixes != Fixes::Offered {
         lines.extend(outcome.applied.iter().flat_map(|it| applied(it, fixes, look)));
     }
@@ -42,8 +45,50 @@ pub fn lines(outcome: &Outcome, look: Look<'_>, fixes: Fixes, verbose: bool) -> 
 }
 
 /// What was found and is not shown.
-fn passed(passed: &Passed) -> Option<String> {
-    (passed.ignored > 0).then(|| format!("not shown: {} that comments ignore", many(passed.ignored, "finding")))
+fn passed(passed: &Passed, look: Look<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = |count: usize, what: &str| {
+        let verb = if count == 1 { "was" } else { "were" };
+        let what = what.replace("{was}", verb);
+        lines.extend((count > 0).then(|| format!("not shown: {} {what}", many(count, "finding"))));
+    };
+    line(passed.ignored, "that comments ignore");
+    line(passed.elsewhere, "of files that were not named");
+    line(passed.before, "that {was} there at the revision");
+    for (path, met) in &passed.known {
+        line(met.len(), &format!("known by {}", shown(path, look)));
+    }
+    lines
+}
+
+/// Known findings that are gone, so that their baseline gets shorter.
+fn gone(outcome: &Outcome, look: Look<'_>, verbose: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (path, entries) in &outcome.gone {
+        let count: usize = entries.iter().map(|entry| entry.count).sum();
+        let verb = if count == 1 { "is" } else { "are" };
+        let what = if count == 1 { "1 known finding".to_owned() } else { format!("{count} known findings") };
+        lines.push(format!("{what} of {} {verb} gone: --write-baseline takes them out", shown(path, look)));
+        let one = |entry: &Entry| format!("  gone: {}: {} [{}]", entry.path, entry.text, entry.rule);
+        lines.extend(entries.iter().filter(|_| verbose).map(|entry| plain::line(&one(entry)).into_owned()));
+    }
+    lines
+}
+
+/// Parts that were judged in the main files around them.
+fn contexts(outcome: &Outcome, look: Look<'_>) -> Vec<String> {
+    let mut by_main: Vec<(&Path, Vec<&Path>)> = Vec::new();
+    for (part, main) in &outcome.contexts {
+        match by_main.iter_mut().find(|(known, _)| *known == main.as_path()) {
+            Some((_, parts)) => parts.push(part),
+            None => by_main.push((main, vec![part])),
+        }
+    }
+    let line = |(main, parts): (&Path, Vec<&Path>)| {
+        let it = if parts.len() == 1 { "it" } else { "them" };
+        list(&format!("judged in {}, which includes {it}", shown(main, look)), &parts, look, false)
+    };
+    by_main.into_iter().filter_map(line).collect()
 }
 
 fn shown(path: &Path, look: Look<'_>) -> String {
@@ -122,6 +167,9 @@ fn count(outcome: &Outcome, fixes: Fixes) -> String {
         0 => String::new(),
         held => format!("; {} held back", many(held, "fix")),
     };
+    if outcome.configs.is_empty() {
+        return "nothing to check".to_owned();
+    }
     format!("{}: {result}{held}", checked(outcome))
 }
 

@@ -68,9 +68,7 @@ pub fn ignoring(files: &dyn Files, request: &Request, reason: &str) -> Result<Ig
 /// The configuration that a finding is about; none for what is found of comments, and of text that is not
 /// understood or not there.
 fn model_of<'a>(outcome: &'a Outcome, found: &Found) -> Option<&'a Model> {
-    let file = found.sources.get(found.finding.span.file);
-    let reads = |model: &Model| model.sources().iter().any(|(_, other)| Arc::ptr_eq(file, other));
-    let config = outcome.configs.iter().find(|config| reads(&config.after))?;
+    let config = outcome.config_of(found)?;
     let active = config.policy.rules.find(&found.finding.rule).ok()?;
     let ignorable = active.rule.server.is_some() && active.rule.activation != Activation::Always;
     ignorable.then_some(&*config.after)

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::policy::Policy;
+use crate::baseline::{Baseline, Entry, Met};
+use crate::files::Files;
 use crate::finding::{Finding, Severity};
 use crate::fix::{Fix, Safety};
 use crate::lint::ignore::UNUSED;
@@ -37,6 +39,10 @@ pub struct Outcome {
     pub applied: Vec<Applied>,
     /// What was found and is not shown.
     pub passed: Passed,
+    /// Known findings that are gone, each with the path of its baseline.
+    pub gone: Vec<(PathBuf, Vec<Entry>)>,
+    /// Named parts, and the main files that include them and that they are judged in.
+    pub contexts: Vec<(PathBuf, PathBuf)>,
     /// Whether a finding is as bad as the settings allow none to be.
     pub fails: bool,
     /// Whether a fix went wrong by a fault of this program.
@@ -48,11 +54,22 @@ pub struct Outcome {
 pub struct Passed {
     /// Comments ignore them.
     pub ignored: usize,
+    /// They are about files that nobody named.
+    pub elsewhere: usize,
+    /// They were there at the revision.
+    pub before: usize,
+    /// Baselines have them, by the path of the baseline.
+    pub known: BTreeMap<PathBuf, Met>,
 }
 
 impl Passed {
     pub(super) fn merge(&mut self, other: Self) {
         self.ignored += other.ignored;
+        self.elsewhere += other.elsewhere;
+        self.before += other.before;
+        for (path, met) in other.known {
+            self.known.entry(path).or_default().merge(met);
+        }
     }
 }
 
@@ -212,6 +229,22 @@ impl Outcome {
                 let (server, versions) = (model.server(), it.target.clone());
                 self.targets.push(Assumed { server, versions, stated: it.stated });
             }
+        }
+    }
+
+    /// A configuration that reads the file of a finding.
+    pub(super) fn config_of(&self, found: &Found) -> Option<&Config> {
+        let file = found.sources.get(found.finding.span.file);
+        let reads = |config: &&Config| config.after.sources().iter().any(|(_, other)| Arc::ptr_eq(file, other));
+        self.configs.iter().find(reads)
+    }
+
+    /// Adds what was found to a baseline.
+    pub(super) fn add_to(&self, baseline: &mut Baseline, files: &dyn Files) {
+        for config in &self.configs {
+            let is_own = |found: &&Found| self.config_of(found).is_some_and(|it| std::ptr::eq(it, config));
+            let own = self.findings.iter().filter(is_own).map(|found| &found.finding);
+            baseline.add_findings(files, &config.after, own);
         }
     }
 

@@ -11,7 +11,7 @@ use super::policy::Policy;
 use super::{Error, Gap, Request, Unread};
 use crate::catalog::nginx::Context;
 use crate::discover::{self, Name, Reach, What};
-use crate::files::{Files, Kind, reason};
+use crate::files::{Files, Kind, normal, reason};
 use crate::model::Model;
 use crate::model::include::Root;
 use crate::model::load::Loader;
@@ -22,6 +22,8 @@ pub(super) struct Config {
     pub(super) loader: Loader,
     pub(super) model: Model,
     pub(super) policy: Arc<Policy>,
+    /// The files that somebody named, where only they matter.
+    pub(super) named: Option<HashSet<PathBuf>>,
     /// Canonical paths of its files, the main file first.
     paths: Vec<PathBuf>,
 }
@@ -32,16 +34,17 @@ pub(super) struct Scope {
     pub(super) configs: Vec<Config>,
     pub(super) unread: Vec<Unread>,
     pub(super) not_included: Vec<PathBuf>,
+    /// Named parts, and the main files that include them.
+    pub(super) contexts: Vec<(PathBuf, PathBuf)>,
     /// By canonical path: in how many configurations a file was read.
     readers: HashMap<PathBuf, usize>,
-    /// Canonical paths of the files that configurations begin with.
-    mains: HashSet<PathBuf>,
 }
 
 /// A file that a configuration begins with.
 struct Main {
     path: PathBuf,
     server: Server,
+    root: Root,
 }
 
 /// A file of a folder that may be a configuration.
@@ -55,8 +58,14 @@ impl Scope {
     /// Finds and reads the configurations that a request names.
     pub(super) fn new(files: &dyn Files, request: &Request) -> Result<Self, Vec<Error>> {
         let mut scope = Self::default();
-        let (named, folders) = sort_paths(files, request)?;
-        scope.load(files, request, named).map_err(|error| vec![error])?;
+        let Named { mains, parts, folders } = scope.sort_paths(files, request)?;
+        let all = mains.iter().chain(&parts).map(|main| canonical(files, &main.path)).collect::<HashSet<_>>();
+        scope.load(files, request, mains).map_err(|error| vec![error])?;
+        let alone = scope.within_mains(files, request, parts).map_err(|error| vec![error])?;
+        scope.load(files, request, alone).map_err(|error| vec![error])?;
+        if request.hook {
+            scope.configs.iter_mut().for_each(|config| config.named = Some(all.clone()));
+        }
         let mut errors = Vec::new();
         for folder in folders {
             errors.extend(scope.enter(files, request, &folder).err());
@@ -72,13 +81,11 @@ impl Scope {
             load(files, policy, main).map_err(|error| Error::Unreadable { path, reason: reason(&error) })
         };
         for config in mains.into_par_iter().map(load).collect::<Result<Vec<_>, _>>()? {
-            if !self.mains.insert(config.paths[0].clone()) {
-                continue;
+            match self.configs.iter_mut().find(|known| known.paths[0] == config.paths[0]) {
+                // All of it matters now.
+                Some(known) => known.named = None,
+                None => self.push(config),
             }
-            for path in &config.paths {
-                *self.readers.entry(path.clone()).or_default() += 1;
-            }
-            self.configs.push(config);
         }
         // Of two that include each other, the first remains.
         for at in (0..self.configs.len()).rev() {
@@ -90,6 +97,44 @@ impl Scope {
             }
         }
         Ok(())
+    }
+
+    fn push(&mut self, config: Config) {
+        for path in &config.paths {
+            *self.readers.entry(path.clone()).or_default() += 1;
+        }
+        self.configs.push(config);
+    }
+
+    /// Reads the main files around named parts: a part is judged where it is included. Returns the parts that
+    /// no main file includes.
+    fn within_mains(&mut self, files: &dyn Files, request: &Request, parts: Vec<Main>) -> Result<Vec<Main>, Error> {
+        let mut tried: Vec<Config> = Vec::new();
+        let mut alone = Vec::new();
+        for part in parts {
+            let own = canonical(files, &part.path);
+            if self.is_read(&own) || part.root != Root::Implied {
+                alone.push(part);
+                continue;
+            }
+            for path in mains_above(files, &part) {
+                let main = canonical(files, &path);
+                if main != own && tried.iter().chain(&self.configs).all(|config| config.paths[0] != main) {
+                    let policy = request.policies.of(&path)?;
+                    tried.extend(load(files, policy, Main { path, root: Root::Implied, ..part }).ok());
+                }
+            }
+            match tried.iter_mut().find(|config| config.paths.contains(&own)) {
+                Some(config) => {
+                    config.named.get_or_insert_default().insert(own);
+                    let main = config.model.sources().get(config.model.main()).path().to_owned();
+                    self.contexts.push((part.path, main));
+                }
+                None => alone.push(part),
+            }
+        }
+        tried.into_iter().filter(|config| config.named.is_some()).for_each(|config| self.push(config));
+        Ok(alone)
     }
 
     /// Reads the main files of a folder, then parts that belong to none.
@@ -109,7 +154,7 @@ impl Scope {
         let (judged, left): (Vec<_>, Vec<_>) = parts
             .into_iter()
             .partition(|it| all || it.name == Name::NginxMain || !(discover::is_spare(&it.path) || claimed(it)));
-        let part = |it: Candidate| Main { path: it.path, server: Server::Nginx };
+        let part = |it: Candidate| Main { path: it.path, server: Server::Nginx, root: Root::Implied };
         self.load(files, request, judged.into_iter().map(part).collect())?;
         self.not_included.extend(left.into_iter().map(|it| it.path));
         let found_here = self.configs.len() > before || self.configs.iter().any(|config| config.lies_in(files, folder));
@@ -160,7 +205,7 @@ impl Scope {
         for (what, it) in looked {
             match what {
                 Ok(What::Main(server)) if all || !discover::is_spare(&it.path) => {
-                    mains.push(Main { path: it.path, server });
+                    mains.push(Main { path: it.path, server, root: Root::Implied });
                 }
                 Ok(What::Main(Server::Caddy) | What::Part(Server::Caddy)) => self.not_included.push(it.path),
                 Ok(What::Main(Server::Nginx) | What::Part(Server::Nginx)) => parts.push(it),
@@ -207,39 +252,106 @@ impl Config {
 fn load(files: &dyn Files, policy: Arc<Policy>, main: Main) -> io::Result<Config> {
     let maps = policy.maps.clone();
     let mut loader = match main.server {
-        Server::Nginx => Loader::nginx(main.path, Root::Implied, maps),
+        Server::Nginx => Loader::nginx(main.path, main.root, maps),
         Server::Caddy => Loader::caddy(main.path, policy.env.clone(), maps, policy.target.caddy.set.clone()),
     };
     let model = loader.load(files)?;
     let paths = loader.paths();
-    Ok(Config { loader, model, policy, paths })
+    Ok(Config { loader, model, policy, named: None, paths })
 }
 
-/// The files that are named, and the folders.
-fn sort_paths(files: &dyn Files, request: &Request) -> Result<(Vec<Main>, Vec<PathBuf>), Vec<Error>> {
-    let (mut named, mut folders, mut errors) = (Vec::new(), Vec::new(), Vec::new());
-    for path in &request.paths {
-        match files.kind(path) {
-            Kind::Folder => folders.push(path.clone()),
-            Kind::Missing => errors.push(Error::Missing(path.clone())),
-            Kind::Special => errors.push(Error::NotRegular(path.clone())),
-            Kind::File | Kind::Unknown => match named_file(files, path, request.lang) {
-                Ok(server) => named.push(Main { path: path.clone(), server }),
-                Err(error) => errors.push(error),
-            },
+/// What the paths of a request name.
+#[derive(Default)]
+struct Named {
+    /// Files that a server begins with.
+    mains: Vec<Main>,
+    /// Files that one includes.
+    parts: Vec<Main>,
+    folders: Vec<PathBuf>,
+}
+
+impl Scope {
+    fn sort_paths(&mut self, files: &dyn Files, request: &Request) -> Result<Named, Vec<Error>> {
+        let (mut named, mut errors) = (Named::default(), Vec::new());
+        for path in &request.paths {
+            match files.kind(path) {
+                Kind::Folder => named.folders.push(path.clone()),
+                Kind::Missing => errors.push(Error::Missing(path.clone())),
+                Kind::Special => errors.push(Error::NotRegular(path.clone())),
+                Kind::File | Kind::Unknown => {
+                    errors.extend(self.sort_file(files, request, path.clone(), &mut named).err());
+                }
+            }
         }
+        if errors.is_empty() { Ok(named) } else { Err(errors) }
     }
-    if errors.is_empty() { Ok((named, folders)) } else { Err(errors) }
+
+    /// Sees whose configuration a file that is named is.
+    fn sort_file(
+        &mut self,
+        files: &dyn Files,
+        request: &Request,
+        path: PathBuf,
+        named: &mut Named,
+    ) -> Result<(), Error> {
+        if (request.hook || request.force_exclude) && request.policies.excludes(&path)? {
+            self.skip(path, Gap::Excluded, EXCLUDED.to_owned());
+            return Ok(());
+        }
+        let stated = request.lang.or(request.context.map(|_| Server::Nginx));
+        let reach = match stated {
+            Some(server) => Reach::Stated(server),
+            None if request.hook => Reach::Found,
+            None => Reach::Named,
+        };
+        let root = request.context.map_or(Root::Implied, Root::Within);
+        match discover::recognise(files, &path, reach) {
+            Ok(What::Main(Server::Nginx)) if request.context.is_some() => return Err(Error::NoPart(path)),
+            Ok(What::Main(Server::Caddy)) if !path.ends_with(CADDY_MAIN) => {
+                named.parts.push(Main { path, server: Server::Caddy, root: Root::Implied });
+            }
+            Ok(What::Part(server)) if !path.ends_with(NGINX_MAIN) => named.parts.push(Main { path, server, root }),
+            Ok(What::Main(server) | What::Part(server)) => named.mains.push(Main { path, server, root }),
+            Ok(What::Template) if request.hook => self.skip(path, Gap::Template, TEMPLATE.to_owned()),
+            Ok(What::Template) => return Err(Error::Template(path)),
+            Ok(What::Unsupported(what)) if request.hook => self.skip(path, Gap::Other, what.to_owned()),
+            Ok(What::Unsupported(what)) => return Err(Error::Unsupported { path, what }),
+            Ok(What::Foreign) if request.hook => self.skip(path, Gap::Foreign, FOREIGN.to_owned()),
+            Ok(What::Foreign) => return Err(Error::Foreign(path)),
+            Err(error) => return Err(Error::Unreadable { path, reason: reason(&error) }),
+        }
+        Ok(())
+    }
 }
 
-/// Whose configuration a file that is named is.
-fn named_file(files: &dyn Files, path: &Path, lang: Option<Server>) -> Result<Server, Error> {
-    let path = path.to_owned();
-    match discover::recognise(files, &path, lang.map_or(Reach::Named, Reach::Stated)) {
-        Ok(What::Main(server) | What::Part(server)) => Ok(server),
-        Ok(What::Template) => Err(Error::Template(path)),
-        Ok(What::Unsupported(what)) => Err(Error::Unsupported { path, what }),
-        Ok(What::Foreign) => Err(Error::Foreign(path)),
-        Err(error) => Err(Error::Unreadable { path, reason: reason(&error) }),
+const NGINX_MAIN: &str = "nginx.conf";
+const CADDY_MAIN: &str = "Caddyfile";
+
+/// In how many folders, from that of a part upward, its main file is looked for.
+const MAX_FOLDERS: usize = 5;
+
+/// The main files that may include a part: those in its folder and in the folders above, up to the root of the
+/// repository.
+fn mains_above(files: &dyn Files, part: &Main) -> Vec<PathBuf> {
+    let name = match part.server {
+        Server::Nginx => NGINX_MAIN,
+        Server::Caddy => CADDY_MAIN,
+    };
+    let mut mains = Vec::new();
+    let mut folder = part.path.parent().unwrap_or(Path::new("")).to_owned();
+    for _ in 0..MAX_FOLDERS {
+        let path = normal(&folder.join(name));
+        if files.kind(&path) == Kind::File {
+            mains.push(path);
+        }
+        if files.kind(&folder.join(".git")) != Kind::Missing {
+            break;
+        }
+        folder.push("..");
     }
+    mains
+}
+
+fn canonical(files: &dyn Files, path: &Path) -> PathBuf {
+    files.canonical(path).unwrap_or_else(|_| normal(path))
 }
