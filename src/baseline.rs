@@ -4,7 +4,7 @@
 //! not by its line. A file may also be renamed: an entry whose file is gone stands for a finding elsewhere.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use foldhash::HashMap;
 use serde::{Deserialize, Serialize};
@@ -94,6 +94,9 @@ impl Baseline {
     /// When it cannot be read, or is no baseline.
     pub fn read(files: &dyn Files, path: &Path) -> Result<Self, BaselineError> {
         let wrong = |reason: String| BaselineError { path: path.to_owned(), reason };
+        if files.kind(path) == Kind::Special {
+            return Err(wrong("is not a regular file and is not read".to_owned()));
+        }
         let bytes = files.read(path).map_err(|error| wrong(format!("cannot be read: {}", reason(&error))))?;
         let Document { version, findings } =
             serde_json::from_slice(&bytes).map_err(|error| wrong(format!("is none: {error}")))?;
@@ -216,8 +219,7 @@ impl Baseline {
 
     fn path_of(&self, files: &dyn Files, path: &Path) -> String {
         let whole = files.canonical(path).unwrap_or_else(|_| normal(path));
-        let below = whole.strip_prefix(&self.folder).unwrap_or(&whole);
-        below.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
+        relative(&whole, &self.folder).to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
     }
 }
 
@@ -239,6 +241,16 @@ impl Met {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// The path as seen from a folder; as it is, where they have nothing but the root in common.
+fn relative(path: &Path, folder: &Path) -> PathBuf {
+    let common = path.components().zip(folder.components()).take_while(|(a, b)| a == b).count();
+    if common < 2 {
+        return path.to_owned();
+    }
+    let up = folder.components().skip(common).map(|_| Component::ParentDir);
+    up.chain(path.components().skip(common)).collect()
 }
 
 /// The blocks around a place in its file, and the directive there.

@@ -6,10 +6,14 @@
 #[path = "cli/run.rs"]
 mod run;
 
+#[path = "cli/config.rs"]
+mod config;
 #[path = "cli/fixing.rs"]
 mod fixing;
 #[path = "cli/ignores.rs"]
 mod ignores;
+#[path = "cli/init.rs"]
+mod init;
 #[path = "cli/json.rs"]
 mod json;
 #[path = "cli/known.rs"]

@@ -265,5 +265,6 @@ fn no_text_takes_long() {
         }
     }
     let took = start.elapsed();
-    assert!(took.as_secs() < 30, "{took:?}");
+    // Other programs may run beside it.
+    assert!(took.as_secs() < 120, "{took:?}");
 }

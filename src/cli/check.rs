@@ -107,7 +107,9 @@ impl Args {
 
 pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>> {
     let (input, paths) = args.chosen.input()?;
-    if let Some(trouble) = input.unwritable().filter(|_| args.fix || args.add_ignores.is_some() && !args.diff) {
+    let prints = args.fix && !args.review && matches!(input, Input::Given(..));
+    let writes = args.fix || args.add_ignores.is_some() && !args.diff;
+    if let Some(trouble) = input.unwritable().filter(|_| writes && !prints) {
         return Err(trouble.into());
     }
     let request = request(args, &input, paths, terminal)?;

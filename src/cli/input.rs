@@ -9,7 +9,7 @@ use super::Trouble;
 use super::terminal::Terminal;
 use crate::catalog::nginx::Context;
 use crate::files::dump::Dump;
-use crate::files::{Disk, Files, reason, to_path};
+use crate::files::{Disk, Files, Kind, reason, to_path};
 use crate::version::Server;
 
 /// Standard input, as an argument.
@@ -112,6 +112,10 @@ impl Chosen {
             let help = "check standard input by itself";
             return Err(Trouble::new("`-` and other paths are not checked in one run").help(help));
         }
+        if let Some(name) = self.stdin_filename.as_ref().filter(|name| Disk.kind(name) == Kind::Folder) {
+            let text = format!("`--stdin-filename {}`: this is a folder", name.display());
+            return Err(Trouble::new(text).help("name a file, which need not exist"));
+        }
         let text = read_stdin()?;
         let dump = Dump::parse(&text).map_err(|error| Trouble::new(format!("standard input: {error}")))?;
         match dump {
@@ -149,10 +153,14 @@ fn listed(list: &Path) -> Result<Vec<PathBuf>, Trouble> {
 }
 
 impl Input {
-    /// Why nothing can be written there, where it cannot.
+    /// Why no files can be written there, where they cannot.
     pub(super) fn unwritable(&self) -> Option<Trouble> {
         match self {
-            Self::Disk | Self::Given(..) => None,
+            Self::Disk => None,
+            Self::Given(..) => {
+                let message = "standard input is no file that could be written";
+                Some(Trouble::new(message).help("`--diff` prints a patch"))
+            }
             Self::Dump(_) => {
                 let message = "the files of a dump are not here: nothing can be written";
                 Some(Trouble::new(message).help("`--diff` prints a patch to be applied on the server"))

@@ -5,6 +5,7 @@ mod config;
 mod docs;
 mod explain;
 mod ignores;
+mod init;
 mod input;
 mod inputs;
 mod installed;
@@ -88,6 +89,7 @@ Examples:
   proxylint check --fix nginx.conf          write the safe fixes
   proxylint which nginx.conf /api           the settings in effect in `location /api`
   proxylint check --format html -o audit.html /etc/nginx
+  proxylint init                            a first proxylint.toml, made of what lies here
   proxylint explain nginx/bare-proxy-pass   what a rule is about
   proxylint rules                           all rules, one a line";
 
@@ -106,6 +108,8 @@ struct Cli {
 enum Command {
     /// Check configurations, and mend them.
     Check(Box<check::Args>),
+    /// Write a first proxylint.toml: what lies here, which versions its images name.
+    Init(init::Args),
     /// Print what is in effect for a path, and where each value comes from.
     Config(Box<config::Args>),
     /// Print the settings in effect at a place of a configuration: inherited ones and defaults too.
@@ -145,6 +149,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let terminal = Terminal::new(cli.color);
     let done = match cli.command {
         Command::Check(args) => check::run(&args, &terminal),
+        Command::Init(args) => init::run(&args, &terminal),
         Command::Config(args) => config::run(&args, &terminal),
         Command::Which(args) => which::run(&args, &terminal),
         Command::Explain(args) => explain::run(&args, &terminal),

@@ -5,6 +5,7 @@
 
 mod build;
 mod effective;
+pub mod init;
 pub mod keys;
 mod read;
 pub mod schema;

@@ -48,7 +48,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn file(&self, shown: &str) -> Result<File, TableError> {
-        let mut table = Table::parse(self.text)?;
+        let mut table = Table::parse(self.text).map_err(quotes)?;
         table.take("$schema").map(Value::text).transpose()?;
         // First of all: a newer file may have keys that this program does not know.
         if let Some(value) = table.take("required-version") {
@@ -179,6 +179,14 @@ impl Reader<'_> {
     }
 }
 
+/// Says what TOML does not: names of rules have a `/` in them.
+fn quotes(mut error: TableError) -> TableError {
+    if error.message.contains("invalid unquoted key") {
+        error.message += "; a name with `/` stands in quotes: \"nginx/syntax\"";
+    }
+    error
+}
+
 type NamedParams = Vec<(String, Param)>;
 
 /// `{ level = "warning", most = 3 }`.
@@ -274,6 +282,10 @@ mod tests {
             ("required-version = \"new\"", "1: `required-version` is wrong: "),
             ("nginx = \"1.24\"\nnginx = \"1.26\"", "2: duplicate key"),
             ("a = ", "1: "),
+            (
+                "[rules]\nnginx/syntax = \"off\"",
+                "2: invalid unquoted key, expected letters, numbers, `-`, `_`; a name with `/` stands in quotes",
+            ),
         ] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("proxylint.toml:{message}")), "{text}\n{error}");

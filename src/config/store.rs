@@ -183,8 +183,9 @@ impl Store {
     }
 
     fn nearest(&self, folder: &Path) -> Result<Option<Arc<File>>, Error> {
-        let found =
-            folder.ancestors().map(|folder| folder.join(NAME)).find(|path| self.files.kind(path) != Kind::Missing);
+        // A link that leads nowhere is a file that somebody wanted to be read.
+        let is_there = |path: &PathBuf| self.files.kind(path) != Kind::Missing || self.files.is_link(path);
+        let found = folder.ancestors().map(|folder| folder.join(NAME)).find(is_there);
         found.map(|path| self.read(&path)).transpose()
     }
 
@@ -193,8 +194,10 @@ impl Store {
         let shown = whole.strip_prefix(&self.base).unwrap_or(&whole).display().to_string();
         let folder = whole.parent().unwrap_or(Path::new("/"));
         let failed = |message: String| Error { path: shown.clone(), line: None, message };
-        if self.files.kind(&whole) == Kind::Folder {
-            return Err(failed("this is a folder, not a configuration file".to_owned()));
+        match self.files.kind(&whole) {
+            Kind::Folder => return Err(failed("this is a folder, not a configuration file".to_owned())),
+            Kind::Special => return Err(failed("this is not a regular file and is not read".to_owned())),
+            Kind::File | Kind::Missing | Kind::Unknown => {}
         }
         let text = self.files.read(&whole).map_err(|error| failed(format!("cannot be read: {}", reason(&error))))?;
         read::read(&text, &shown, folder, &self.base).map(Arc::new)

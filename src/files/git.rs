@@ -159,7 +159,10 @@ fn git(folder: &Path, args: &[&str]) -> Result<Vec<u8>, String> {
 }
 
 fn cannot_run(error: &io::Error) -> String {
-    format!("git cannot be run: {error}")
+    match error.kind() {
+        io::ErrorKind::NotFound => "git is not on PATH".to_owned(),
+        _ => format!("git cannot be run: {error}"),
+    }
 }
 
 fn missing() -> io::Error {

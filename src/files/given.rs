@@ -60,7 +60,13 @@ impl Files for Given<'_> {
             let folder = whole.parent().and_then(|folder| self.base.canonical(folder).ok());
             let real = folder.zip(whole.file_name()).map(|(folder, name)| folder.join(name));
             let given = whole == self.named || real.is_some_and(|real| real == self.path);
-            if given { Ok(self.path.clone()) } else { Err(error) }
+            let around = self.named.parent().is_some_and(|folder| folder.starts_with(&whole));
+            match (given, around) {
+                (true, _) => Ok(self.path.clone()),
+                // Its folder, which need not be there.
+                (false, true) => Ok(whole),
+                (false, false) => Err(error),
+            }
         })
     }
 

@@ -48,7 +48,7 @@ impl Globs {
     /// When it is none, in words.
     pub fn add(&mut self, text: &str) -> Result<(), String> {
         let trimmed = text.trim_start_matches("./").trim_end_matches('/');
-        if trimmed.is_empty() {
+        if trimmed.is_empty() || trimmed == "." {
             return Err(format!("`{text}` matches no path; `**` matches all"));
         }
         if trimmed.starts_with('!') {
@@ -133,8 +133,13 @@ mod tests {
     #[test]
     fn what_is_no_pattern_is_told() {
         let mut globs = Globs::new("/", "/");
-        for (text, part) in [("", "matches no path"), ("!a", "negated"), ("../a", "leads out"), ("a[", "is no pattern")]
-        {
+        for (text, part) in [
+            ("", "matches no path"),
+            (".", "matches no path"),
+            ("!a", "negated"),
+            ("../a", "leads out"),
+            ("a[", "is no pattern"),
+        ] {
             assert!(globs.add(text).unwrap_err().contains(part), "{text}");
         }
         assert!(globs.is_empty() && !globs.matches(Path::new("/a")));

@@ -83,6 +83,9 @@ fn parse(file: &SourceFile, comment: Span) -> Result<Parsed, Fault> {
         body.iter().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))).unwrap_or(body.len());
     let word = String::from_utf8_lossy(&body[..word_end]).into_owned();
     let fault = |message: String, help: &str| Fault { span: comment, message, help: help.to_owned() };
+    if word.is_empty() {
+        return Err(fault("the comment says nothing to proxylint".to_owned(), IGNORE_HELP));
+    }
     if !WORDS.contains(&word.as_str()) {
         let hint = suggest::did_you_mean(&word, WORDS);
         return Err(fault(format!("`{word}` is nothing that a comment can say to proxylint{hint}"), IGNORE_HELP));

@@ -95,8 +95,8 @@ pub enum Error {
     /// A baseline cannot be used.
     #[error(transparent)]
     Baseline(#[from] BaselineError),
-    /// A context was stated for a main file.
-    #[error("`{}` is a main file: it stands in no context", .0.display())]
+    /// A context was stated for a main file, a folder or a Caddyfile.
+    #[error("`{}` is no part of an nginx configuration: it stands in no block", .0.display())]
     NoPart(PathBuf),
     /// A named file is a template.
     #[error("`{}` is a template: what it becomes is not known", .0.display())]

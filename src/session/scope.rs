@@ -63,7 +63,7 @@ impl Scope {
         scope.load(files, request, mains).map_err(|error| vec![error])?;
         let alone = scope.within_mains(files, request, parts).map_err(|error| vec![error])?;
         scope.load(files, request, alone).map_err(|error| vec![error])?;
-        if request.hook {
+        if request.hook && folders.is_empty() {
             scope.configs.iter_mut().for_each(|config| config.named = Some(all.clone()));
         }
         let mut errors = Vec::new();
@@ -157,6 +157,9 @@ impl Scope {
         let part = |it: Candidate| Main { path: it.path, server: Server::Nginx, root: Root::Implied };
         self.load(files, request, judged.into_iter().map(part).collect())?;
         self.not_included.extend(left.into_iter().map(|it| it.path));
+        // All that lies in a named folder matters.
+        let here = self.configs.iter_mut().filter(|config| config.named.is_some() && config.lies_in(files, folder));
+        here.for_each(|config| config.named = None);
         let found_here = self.configs.len() > before || self.configs.iter().any(|config| config.lies_in(files, folder));
         if found_here { Ok(()) } else { Err(self.nothing(folder, listed)) }
     }
@@ -275,6 +278,7 @@ impl Scope {
         let (mut named, mut errors) = (Named::default(), Vec::new());
         for path in &request.paths {
             match files.kind(path) {
+                Kind::Folder if request.context.is_some() => errors.push(Error::NoPart(path.clone())),
                 Kind::Folder => named.folders.push(path.clone()),
                 Kind::Missing => errors.push(Error::Missing(path.clone())),
                 Kind::Special => errors.push(Error::NotRegular(path.clone())),
@@ -297,6 +301,10 @@ impl Scope {
         if (request.hook || request.force_exclude) && request.policies.excludes(&path)? {
             self.skip(path, Gap::Excluded, EXCLUDED.to_owned());
             return Ok(());
+        }
+        let is_caddyfile = Name::of(&path) == Name::Caddyfile && request.lang != Some(Server::Nginx);
+        if request.context.is_some() && (is_caddyfile || request.lang == Some(Server::Caddy)) {
+            return Err(Error::NoPart(path));
         }
         let stated = request.lang.or(request.context.map(|_| Server::Nginx));
         let reach = match stated {

@@ -57,6 +57,18 @@ fn known_findings_are_passed_over_wherever_they_move() {
 }
 
 #[test]
+fn a_baseline_may_lie_in_a_folder_of_its_own() {
+    let folder = Folder::new(&[("deploy/nginx.conf", MAIN), ("lint/README", "")]);
+    check(&folder, &["--baseline", "lint/b.json", "--write-baseline", "deploy"]).exit(0);
+    assert!(
+        folder.read("lint/b.json").contains("\"path\": \"../deploy/nginx.conf\""),
+        "{}",
+        folder.read("lint/b.json")
+    );
+    check(&folder, &["--baseline", "lint/b.json", "deploy"]).exit(0);
+}
+
+#[test]
 fn a_second_one_alike_is_new() {
     let folder = Folder::new(&[("nginx.conf", MAIN), ("proxylint.toml", "baseline = \"b.json\"\n")]);
     check(&folder, &["--write-baseline", "nginx.conf"]).exit(0);

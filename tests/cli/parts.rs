@@ -18,6 +18,8 @@ fn a_named_part_is_judged_in_the_main_file_that_includes_it() {
         check(&folder, &["conf.d/a.conf"]).exit(0).errs("judged in nginx.conf, which includes it: conf.d/a.conf");
     assert_eq!(said.out, "", "only what concerns the named file is shown");
     check(&folder, &["conf.d/b.conf"]).exit(1).says("conf.d/b.conf:1:10");
+    check(&folder, &["conf.d/a.conf", "."]).exit(1).says("conf.d/b.conf");
+    check(&folder, &["--hook", "conf.d/a.conf", "."]).exit(1).says("conf.d/b.conf");
     check(&folder, &["conf.d"]).exit(1).says("conf.d/b.conf");
     let alone = Folder::new(&[("conf.d/a.conf", SITE)]);
     check(&alone, &["conf.d/a.conf"]);
@@ -45,7 +47,10 @@ fn a_stated_block_is_where_a_part_stands() {
     folder.write("marked.conf", format!("# proxylint: context[locatoin]\n{text}"));
     check(&folder, &["--select", "proxylint", "marked.conf"]).exit(1).says("did you mean `location`?");
     folder.write("nginx.conf", "events {}\nhttp {}\n");
-    check(&folder, &["--context", "http", "nginx.conf"]).exit(2).errs("is a main file");
+    check(&folder, &["--context", "http", "nginx.conf"]).exit(2).errs("is no part of an nginx configuration");
+    folder.write("Caddyfile", ":80 {\n\trespond ok\n}\n");
+    check(&folder, &["--context", "http", "Caddyfile"]).exit(2).errs("stands in no block");
+    check(&folder, &["--context", "http", "."]).exit(2).errs("stands in no block");
     check(&folder, &["--context", "sevrer", "proxy.inc"]).exit(2).errs("did you mean `server`?");
 }
 

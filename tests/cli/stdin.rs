@@ -63,7 +63,12 @@ fn fixed_text_goes_to_standard_output() {
         .exit(1)
         .says("--- a/x/nginx.conf")
         .says("+        server_name a;");
+    let said = check(&folder, &["--fix", "--stdin-filename", "x/nginx.conf", "-"], FAULT.as_bytes()).exit(0);
+    assert_eq!(said.out, fixed);
     assert!(!folder.join("x").exists());
+    check(&folder, &["--fix", "--review", "-"], FAULT.as_bytes()).exit(2).errs("standard input is no file");
+    check(&folder, &["--add-ignores", "old", "-"], FAULT.as_bytes()).exit(2).errs("standard input is no file");
+    check(&folder, &["--stdin-filename", ".", "-"], FAULT.as_bytes()).exit(2).errs("this is a folder");
 }
 
 fn dump(ends: &str) -> Vec<u8> {
