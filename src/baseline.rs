@@ -14,7 +14,7 @@ use crate::finding::Finding;
 use crate::lint::comments::Places;
 use crate::model::{Model, Node};
 use crate::rule::RuleSet;
-use crate::source::Span;
+use crate::source::{FileId, Span};
 
 /// The version of the file's form.
 const VERSION: u32 = 1;
@@ -167,6 +167,7 @@ impl Baseline {
             return met;
         }
         let mut places = Places::new(model);
+        let mut paths: HashMap<FileId, String> = HashMap::default();
         // First those whose file has its name still, so that a renamed one does not take their entries.
         for renamed in [false, true] {
             findings.retain(|finding| {
@@ -174,8 +175,9 @@ impl Baseline {
                     return true;
                 }
                 let (place, text) = place_and_text(model, &mut places, finding.span);
-                let path = self.path_of(files, model.file(finding.span).path());
-                let entry = self.entry(files, rules, finding, (&place, &text, &path), renamed, &met);
+                let path = paths.entry(finding.span.file);
+                let path = path.or_insert_with(|| self.path_of(files, model.file(finding.span).path()));
+                let entry = self.entry(files, rules, finding, (&place, &text, path), renamed, &met);
                 entry.map(|index| *met.0.entry(index).or_default() += 1).is_none()
             });
         }

@@ -1,12 +1,15 @@
 //! Comments to proxylint: `# proxylint: ignore[rule] reason`, and what they cover.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use foldhash::HashMap;
 
 use crate::catalog::nginx::Context;
 use crate::model::{Model, Node, NodeId};
 use crate::source::{FileId, SourceFile, Span};
 use crate::suggest;
 use crate::syntax::note::body;
+use crate::syntax::tree::Body;
 
 /// What a comment may begin with.
 const WORDS: [&str; 3] = ["ignore", "ignore-file", "context"];
@@ -22,6 +25,8 @@ pub(super) struct Ignore {
     pub(super) names: Vec<(Span, String)>,
     /// What it covers; `None` where no directive follows.
     pub(super) covers: Option<Span>,
+    /// Whether it stands in a text that was not read: a snippet that nothing imports.
+    pub(super) is_unread: bool,
 }
 
 /// A comment that says something else than a comment may.
@@ -61,7 +66,8 @@ impl Comments {
                     } else {
                         places.covered(span)
                     };
-                    comments.ignores.push(Ignore { span, list, names, covers });
+                    let is_unread = covers.is_none() && places.is_raw(span);
+                    comments.ignores.push(Ignore { span, list, names, covers, is_unread });
                 }
                 Ok(Parsed::Context) => {}
                 Err(fault) => comments.faults.push(fault),
@@ -144,30 +150,49 @@ fn names(file: &SourceFile, list: Span) -> Vec<(Span, String)> {
 /// about.
 pub(crate) struct Places<'m> {
     model: &'m Model,
-    files: BTreeMap<FileId, Vec<(Span, NodeId)>>,
+    /// Of all files, once one was asked for.
+    files: Option<HashMap<FileId, Vec<(Span, NodeId)>>>,
 }
 
 impl<'m> Places<'m> {
     pub(crate) fn new(model: &'m Model) -> Self {
-        Self { model, files: BTreeMap::new() }
+        Self { model, files: None }
     }
 
     /// Whole directives of a file, each once, the outer before the inner.
     fn directives(&mut self, file: FileId) -> &[(Span, NodeId)] {
         let model = self.model;
-        self.files.entry(file).or_insert_with(|| {
-            let spans = model.nodes().map(|node| (node.span(), node.id())).filter(|(span, _)| span.file == file);
-            let mut spans: Vec<(Span, NodeId)> = spans.collect();
-            spans.sort_unstable_by_key(|(span, id)| (span.start, std::cmp::Reverse(span.end), *id));
-            spans.dedup_by_key(|(span, _)| *span);
-            spans
-        })
+        let files = self.files.get_or_insert_with(|| {
+            let mut files: HashMap<FileId, Vec<(Span, NodeId)>> = HashMap::default();
+            for node in model.nodes() {
+                let span = node.span();
+                files.entry(span.file).or_default().push((span, node.id()));
+            }
+            for spans in files.values_mut() {
+                spans.sort_unstable_by_key(|(span, id)| (span.start, std::cmp::Reverse(span.end), *id));
+                spans.dedup_by_key(|(span, _)| *span);
+            }
+            files
+        });
+        files.get(&file).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a place lies in a text whose directives are not here.
+    fn is_raw(&mut self, place: Span) -> bool {
+        let model = self.model;
+        let around = self.around(place.file, place.start);
+        around.is_some_and(|(_, id)| matches!(model.node(id).body(), Body::Raw { .. }))
     }
 
     fn around(&mut self, file: FileId, offset: u32) -> Option<(Span, NodeId)> {
         let spans = self.directives(file);
         let behind = spans.partition_point(|(span, _)| span.start <= offset);
-        spans[..behind].iter().rev().find(|(span, _)| offset < span.end.max(span.start + 1)).copied()
+        let (_, id) = *spans[..behind].last()?;
+        // It, or one of the blocks that it stands in.
+        let last = self.model.node(id);
+        let mut around = std::iter::once(last).chain(last.ancestors()).map(|node| (node.span(), node.id()));
+        let found = around.find(|(span, _)| span.file != file || offset < span.end.max(span.start + 1));
+        found.filter(|(span, _)| span.file == file)
     }
 
     /// The innermost directive that holds the byte at `offset`, where its file is read first.

@@ -1,6 +1,6 @@
 //! Findings that somebody looked at and decided to keep: `# proxylint: ignore[rule] reason`.
 
-use std::collections::BTreeSet;
+use foldhash::{HashMap, HashSet};
 
 use super::comments::{Comments, Ignore};
 use crate::finding::Finding;
@@ -8,7 +8,7 @@ use crate::fix::{Edit, Fix};
 use crate::model::Model;
 use crate::rule::RuleSet;
 use crate::rule::set::Active;
-use crate::source::Span;
+use crate::source::{FileId, Span};
 use crate::syntax::note;
 use crate::target::Versions;
 use crate::version::Holds;
@@ -25,10 +25,11 @@ pub(super) fn apply(model: &Model, rules: &RuleSet, versions: &Versions, finding
         return Vec::new();
     }
     let comments = Comments::of(model);
-    let mut used = BTreeSet::new();
+    let coverage = Coverage::new(&comments.ignores, rules);
+    let mut used = HashSet::default();
     let (mut kept, mut ignored) = (Vec::new(), Vec::new());
     for finding in std::mem::take(findings) {
-        let by = covering(&comments.ignores, rules, &finding);
+        let by = coverage.of(&finding);
         if by.is_empty() {
             kept.push(finding);
         } else {
@@ -47,19 +48,50 @@ pub(super) fn apply(model: &Model, rules: &RuleSet, versions: &Versions, finding
     ignored
 }
 
-/// The comments that ignore a finding: index, and index of the name there.
-fn covering(ignores: &[Ignore], rules: &RuleSet, finding: &Finding) -> Vec<(usize, usize)> {
-    let place = finding.span.before();
-    let mut found = Vec::new();
-    for (index, ignore) in
-        ignores.iter().enumerate().filter(|(_, it)| it.covers.is_some_and(|span| span.contains(place)))
-    {
-        let names = ignore.names.iter().enumerate();
-        let of_rule =
-            names.filter(|(_, (_, name))| rules.find(name).is_ok_and(|active| active.rule.id == finding.rule));
-        found.extend(of_rule.map(|(name, _)| (index, name)));
+/// What comments cover, by rule and file.
+struct Coverage<'a>(HashMap<(&'a str, FileId), Vec<Cover>>);
+
+/// A stretch of a file in which a comment ignores a rule.
+struct Cover {
+    start: u32,
+    end: u32,
+    /// The greatest end of this one and those before it.
+    furthest: u32,
+    /// Index of the comment, and of the name in it.
+    by: (usize, usize),
+}
+
+impl<'a> Coverage<'a> {
+    fn new(ignores: &[Ignore], rules: &'a RuleSet) -> Self {
+        let mut covers: HashMap<(&str, FileId), Vec<Cover>> = HashMap::default();
+        for (index, ignore) in ignores.iter().enumerate() {
+            let Some(Span { file, start, end }) = ignore.covers else { continue };
+            for (name, (_, text)) in ignore.names.iter().enumerate() {
+                if let Ok(active) = rules.find(text) {
+                    let cover = Cover { start, end, furthest: end, by: (index, name) };
+                    covers.entry((&active.rule.id, file)).or_default().push(cover);
+                }
+            }
+        }
+        for list in covers.values_mut() {
+            list.sort_by_key(|cover| cover.start);
+            let mut furthest = 0;
+            for cover in list {
+                furthest = cover.end.max(furthest);
+                cover.furthest = furthest;
+            }
+        }
+        Self(covers)
     }
-    found
+
+    /// The comments that ignore a finding.
+    fn of(&self, finding: &Finding) -> Vec<(usize, usize)> {
+        let Span { file, start, .. } = finding.span;
+        let Some(list) = self.0.get(&(finding.rule.as_ref(), file)) else { return Vec::new() };
+        let before = list.partition_point(|cover| cover.start <= start);
+        let near = list[..before].iter().rev().take_while(|cover| cover.furthest >= start);
+        near.filter(|cover| cover.end >= start).map(|cover| cover.by).collect()
+    }
 }
 
 /// What is wrong with a comment that ignores rules.
@@ -73,7 +105,7 @@ fn judge(model: &Model, rules: &RuleSet, versions: &Versions, ignore: &Ignore, u
             Ok(_) => {}
         }
     }
-    if idle.is_empty() {
+    if idle.is_empty() || ignore.is_unread {
         return findings;
     }
     let all = idle.len() == ignore.names.len();

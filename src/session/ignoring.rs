@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Error, Found, Outcome, Request};
+use foldhash::HashMap;
+
+use super::{Config, Error, Found, Outcome, Request};
 use crate::files::{Files, Overlay};
 use crate::lint::comments::Places;
 use crate::lint::rounds::Changed;
@@ -44,9 +46,12 @@ type Wanted<'a> = BTreeMap<Place, BTreeSet<&'a str>>;
 pub fn ignoring(files: &dyn Files, request: &Request, reason: &str) -> Result<Ignoring, Vec<Error>> {
     let found = super::run(files, request, None)?;
     let mut comments: BTreeMap<PathBuf, (Arc<SourceFile>, Wanted<'_>)> = BTreeMap::new();
-    for (model, finding) in found.findings.iter().filter_map(|it| Some((model_of(&found, it)?, it))) {
+    let mut places: HashMap<usize, Places<'_>> = HashMap::default();
+    for (index, finding) in found.located().filter(|(index, it)| is_ignorable(&found.configs[*index], it)) {
+        let model = &*found.configs[index].after;
+        let directives = places.entry(index).or_insert_with(|| Places::new(model));
         let span = finding.finding.span;
-        let Some(place) = place(model, span) else { continue };
+        let Some(place) = place(model, directives, span) else { continue };
         let file = model.file(span);
         let path = files.canonical(file.path()).unwrap_or_else(|_| file.path().to_owned());
         let (_, places) = comments.entry(path).or_insert_with(|| (file.clone(), BTreeMap::new()));
@@ -65,19 +70,16 @@ pub fn ignoring(files: &dyn Files, request: &Request, reason: &str) -> Result<Ig
     Ok(Ignoring { changed, ignored, left })
 }
 
-/// The configuration that a finding is about; none for what is found of comments, and of text that is not
-/// understood or not there.
-fn model_of<'a>(outcome: &'a Outcome, found: &Found) -> Option<&'a Model> {
-    let config = outcome.config_of(found)?;
-    let active = config.policy.rules.find(&found.finding.rule).ok()?;
-    let ignorable = active.rule.server.is_some() && active.rule.activation != Activation::Always;
-    ignorable.then_some(&*config.after)
+/// Whether a comment may ignore a finding: none about comments, about text that is not understood, or about
+/// files that are not there.
+fn is_ignorable(config: &Config, found: &Found) -> bool {
+    let active = config.policy.rules.find(&found.finding.rule);
+    active.is_ok_and(|active| active.rule.server.is_some() && active.rule.activation != Activation::Always)
 }
 
 /// Where a comment covers a span: above the line of its directive, where the line begins with it, else
 /// behind that line.
-fn place(model: &Model, span: Span) -> Option<Place> {
-    let mut places = Places::new(model);
+fn place(model: &Model, places: &mut Places<'_>, span: Span) -> Option<Place> {
     let directive = places.innermost(span.file, span.start)?;
     let bytes = model.file(span).bytes();
     let line = line_start(bytes, directive.start as usize);

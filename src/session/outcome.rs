@@ -232,19 +232,24 @@ impl Outcome {
         }
     }
 
-    /// A configuration that reads the file of a finding.
-    pub(super) fn config_of(&self, found: &Found) -> Option<&Config> {
-        let file = found.sources.get(found.finding.span.file);
-        let reads = |config: &&Config| config.after.sources().iter().any(|(_, other)| Arc::ptr_eq(file, other));
-        self.configs.iter().find(reads)
+    /// The findings, each with the index of a configuration that reads its file.
+    pub(super) fn located(&self) -> impl Iterator<Item = (usize, &Found)> {
+        let mut readers: HashMap<*const SourceFile, usize> = HashMap::default();
+        for (index, config) in self.configs.iter().enumerate() {
+            for (_, file) in config.after.sources().iter() {
+                readers.entry(Arc::as_ptr(file)).or_insert(index);
+            }
+        }
+        let of = move |found: &Found| readers.get(&Arc::as_ptr(found.sources.get(found.finding.span.file))).copied();
+        self.findings.iter().filter_map(move |found| Some((of(found)?, found)))
     }
 
     /// Adds what was found to a baseline.
     pub(super) fn add_to(&self, baseline: &mut Baseline, files: &dyn Files) {
-        for config in &self.configs {
-            let is_own = |found: &&Found| self.config_of(found).is_some_and(|it| std::ptr::eq(it, config));
-            let own = self.findings.iter().filter(is_own).map(|found| &found.finding);
-            baseline.add_findings(files, &config.after, own);
+        let mut by_config: Vec<Vec<&Finding>> = vec![Vec::new(); self.configs.len()];
+        self.located().for_each(|(config, found)| by_config[config].push(&found.finding));
+        for (config, findings) in self.configs.iter().zip(by_config) {
+            baseline.add_findings(files, &config.after, findings);
         }
     }
 

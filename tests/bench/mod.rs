@@ -80,12 +80,13 @@ pub fn bugs(outcome: &Outcome) -> Vec<String> {
     bugs.map(|held| format!("{}: {}", outcome.checked[held.model].findings[held.finding].rule, held.reason)).collect()
 }
 
-/// How often each comment stands in the files.
+/// How often each comment stands in the files; those to proxylint itself may go, when they ignore nothing.
 pub fn comments(model: &Model) -> BTreeMap<Vec<u8>, usize> {
     let mut counts = BTreeMap::new();
     let mut seen = std::collections::BTreeSet::new();
     for span in model.trees().iter().flat_map(|tree| &tree.comments) {
-        if seen.insert((span.file, span.start)) {
+        let is_own = proxylint::syntax::note::body(model.text(*span)).is_some();
+        if !is_own && seen.insert((span.file, span.start)) {
             *counts.entry(model.text(*span).to_vec()).or_insert(0) += 1;
         }
     }

@@ -112,6 +112,30 @@ fn a_comment_is_unused_only_if_no_configuration_needs_it() {
 }
 
 #[test]
+fn many_comments_take_no_longer_than_they_are_many() {
+    let server = |i: usize| {
+        format!(
+            "    # proxylint: ignore[nginx/bare-proxy-pass] old\n    server {{ server_name a{i}; location / {{ proxy_pass http://127.0.0.1:{i}; }} }}\n"
+        )
+    };
+    let text = format!("events {{}}\nhttp {{\n{}}}\n", (1..10_000).map(server).collect::<String>());
+    let folder = Folder::new(&[("nginx.conf", &text)]);
+    let start = std::time::Instant::now();
+    said(&folder, &["--select", "nginx/bare-proxy-pass,proxylint", "nginx.conf"])
+        .exit(0)
+        .errs("9999 findings that comments ignore");
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_snippet_that_nobody_imports_is_not_judged() {
+    let text =
+        "(unused) {\n\t# proxylint: ignore[caddy/keepalive-off] later\n\trespond ok\n}\n:80 {\n\trespond ok\n}\n";
+    let folder = Folder::new(&[("Caddyfile", text)]);
+    said(&folder, &["Caddyfile"]).exit(0);
+}
+
+#[test]
 fn a_fix_takes_an_unused_comment_out() {
     let text = "events {}\n# proxylint: ignore[nginx/ssl-on] long gone\nhttp {\n    server { listen 80; }\n}\n";
     let folder = Folder::new(&[("nginx.conf", text)]);

@@ -24,6 +24,7 @@ fn what_lies_here_is_stated_from_then_on() {
         "#   deploy/nginx/nginx.conf (nginx)\n",
         "# Dockerfile:2 names nginx:1.28-alpine\nnginx = \"nginx:1.28-alpine\"\n",
         "caddy = \"caddy:2.8\"\n",
+        "\nmap = { \"/etc/nginx\" = \"deploy/nginx\" }\n",
         "\n# fail-on = \"warning\"\n",
     ] {
         assert!(text.contains(line), "{line}\n{text}");

@@ -81,7 +81,7 @@ fn docker(text: &str) -> Vec<(usize, String)> {
             }
             Some("FROM") => {
                 let image = words.find(|word| !word.starts_with("--")).map(|image| filled(image, &args));
-                base = image.map(|image| (index + 1, image));
+                base = image.flatten().map(|image| (index + 1, image));
                 found.extend(base.clone().filter(|(_, image)| names_server(image)));
             }
             _ if installs(line) => found.extend(base.clone()),
@@ -109,7 +109,7 @@ fn yaml(text: &str) -> Vec<(usize, String)> {
     for (index, line) in text.lines().enumerate() {
         let Some((key, value)) = line.trim_start().trim_start_matches("- ").split_once(':') else { continue };
         let value = value.split(" #").next().unwrap_or(value).trim().trim_matches(['"', '\'']);
-        let value = filled(value, &BTreeMap::new());
+        let Some(value) = filled(value, &BTreeMap::new()) else { continue };
         match key.trim() {
             "image" if names_server(&value) => found.push((index + 1, value)),
             "repository" if names_server(&value) => repository = Some((index + 1, value)),
@@ -122,27 +122,27 @@ fn yaml(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The text with `${NAME}`, `$NAME` and `${NAME:-default}` replaced, where their values are known.
-fn filled(text: &str, args: &BTreeMap<&str, &str>) -> String {
+/// The text with `${NAME}`, `$NAME` and `${NAME:-default}` replaced; `None` where a value is not known.
+fn filled(text: &str, args: &BTreeMap<&str, &str>) -> Option<String> {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('$') {
         out.push_str(&rest[..at]);
         let after = &rest[at + 1..];
         let (name, default, end) = match after.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
-            Some((inner, end)) => {
-                let (name, default) = inner.split_once(":-").or_else(|| inner.split_once('-')).unwrap_or((inner, ""));
-                (name, default, end)
-            }
+            Some((inner, end)) => match inner.split_once(":-").or_else(|| inner.split_once('-')) {
+                Some((name, default)) => (name, Some(default), end),
+                None => (inner, None, end),
+            },
             None => {
                 let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(after.len());
-                (&after[..end], "", &after[end..])
+                (&after[..end], None, &after[end..])
             }
         };
-        out.push_str(args.get(name).copied().unwrap_or(default));
+        out.push_str(args.get(name).copied().or(default)?);
         rest = end;
     }
-    out + rest
+    Some(out + rest)
 }
 
 #[cfg(test)]
@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn images_of_dockerfiles() {
-        let text = "ARG V=1.28\nFROM --platform=linux/amd64 nginx:${V}-alpine AS web\nFROM golang:1.22\nFROM debian:12\nRUN apt-get update && apt-get install -y nginx\n";
-        assert_eq!(docker(text), [(2, "nginx:1.28-alpine".to_owned()), (4, "debian:12".to_owned())]);
+        let text = "ARG V=1.28\nFROM --platform=linux/amd64 nginx:${V}-alpine AS web\nFROM ${REGISTRY}/nginx:latest\nFROM golang:1.22\nFROM debian:12\nRUN apt-get update && apt-get install -y nginx\n";
+        assert_eq!(docker(text), [(2, "nginx:1.28-alpine".to_owned()), (5, "debian:12".to_owned())]);
     }
 
     #[test]

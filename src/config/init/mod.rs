@@ -20,7 +20,7 @@ use images::{Mention, mentions};
 struct Main {
     path: PathBuf,
     server: Server,
-    /// A folder of the server that it includes from and that is not here.
+    /// The folder of the server that its own folder stands for.
     absent: Option<PathBuf>,
 }
 
@@ -78,15 +78,21 @@ fn mains(files: &dyn Files, root: &Path) -> Vec<Main> {
     mains
 }
 
-/// A folder of the server that an nginx configuration includes from and that is not here.
+/// A folder of the server that an nginx configuration includes from, and that is here the one it lies in.
 fn absent(files: &dyn Files, main: &Path) -> Option<PathBuf> {
     let model = Loader::nginx(main, Root::Implied, PathMap::default()).load(files).ok()?;
     if model.root_context() != Context::Main {
         return None;
     }
-    let includes = model.named("include").filter_map(|node| Some(crate::files::to_path(node.value(0)?)));
-    let known = |path: PathBuf| FOLDERS.map(PathBuf::from).into_iter().find(|folder| path.starts_with(folder));
-    includes.filter_map(known).find(|folder| files.kind(folder) == Kind::Missing)
+    let here = main.parent().unwrap_or(Path::new(""));
+    let mut includes = model.named("include").filter_map(|node| Some(crate::files::to_path(node.value(0)?)));
+    includes.find_map(|path| {
+        let folder = FOLDERS.map(PathBuf::from).into_iter().find(|folder| path.starts_with(folder))?;
+        let rest = path.strip_prefix(&folder).ok()?;
+        // `conf.d/*.conf`: the folder beside the main file is the server's.
+        let place = rest.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(rest);
+        (files.kind(&here.join(place)) != Kind::Missing).then_some(folder)
+    })
 }
 
 fn found(out: &mut String, root: &Path, mains: &[Main]) {
