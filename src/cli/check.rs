@@ -97,13 +97,11 @@ pub(super) struct Args {
     verbose: bool,
 }
 
-
 impl Args {
     fn makes_patch(&self) -> bool {
         self.diff || self.output_patch.is_some()
     }
 }
-
 
 pub(super) fn run(args: &Args, terminal: &Terminal) -> Result<Exit, Vec<Trouble>> {
     let (input, paths) = args.chosen.input()?;
