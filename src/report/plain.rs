@@ -25,7 +25,8 @@ pub(super) fn push(out: &mut String, c: char) {
 
 /// One line of text, every hidden character escaped.
 pub fn line(text: &str) -> Cow<'_, str> {
-    if !text.contains(hidden) {
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.contains(hidden) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
