@@ -10,7 +10,10 @@ pub mod proxy;
 pub mod site;
 pub mod upstream;
 
+use std::sync::OnceLock;
+
 use super::{Model, Node};
+use crate::version::VersionSet;
 use order::Order;
 use proxy::Proxy;
 use site::Site;
@@ -22,13 +25,23 @@ pub struct View {
     order: Order,
     proxies: Vec<Proxy>,
     ports: (u16, u16),
+    /// What the versions that were asked for first make of it.
+    verdicts: OnceLock<(VersionSet, Vec<accept::Verdict>)>,
 }
 
 impl View {
     /// Computes it.
     pub(crate) fn new(model: &Model) -> Self {
         let (sites, order) = (site::read_all(model), Order::read(model));
-        Self { sites, order, proxies: proxy::read_all(model), ports: ports(model) }
+        Self { sites, order, proxies: proxy::read_all(model), ports: ports(model), verdicts: OnceLock::new() }
+    }
+
+    /// What versions make of the model, and which: computed once, for the first that are asked for.
+    fn verdicts(
+        &self,
+        compute: impl FnOnce() -> (VersionSet, Vec<accept::Verdict>),
+    ) -> &(VersionSet, Vec<accept::Verdict>) {
+        self.verdicts.get_or_init(compute)
     }
 
     /// The sites, in reading order.
