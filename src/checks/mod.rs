@@ -179,6 +179,7 @@ pub static CHECKS: &[&Check] = &[
     &problems::NGINX_SYNTAX,
     &problems::NGINX_INCLUDE,
     &nginx::buffers::CHECK,
+    &nginx::changed_default::CHECK,
     &nginx::grammar::CHECK,
     &nginx::incomplete::CHECK,
     &nginx::listen::CHECK,

@@ -2,6 +2,7 @@
 
 mod address;
 pub mod buffers;
+pub mod changed_default;
 mod expressions;
 pub mod grammar;
 pub mod incomplete;
