@@ -251,7 +251,7 @@ fn every_directive_is_refused_where_nginx_refuses_it() {
             println!("    {text}");
         }
         for (kind, count) in &counts {
-            assert!(count.differ.len() * 50 <= count.agree, "{kind}: below 98 in 100 agree");
+            assert!(count.differ.is_empty() && count.agree > 0, "{kind}: {} differ", count.differ.len());
         }
     }
 }

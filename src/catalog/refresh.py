@@ -71,6 +71,9 @@ LARGE_SIZES = {
     "fastcgi_cache_max_range_offset", "scgi_cache_max_range_offset", "uwsgi_cache_max_range_offset",
 }
 
+# What a second line does where the table does not say: seen on 1.22.1.
+REPEATS = {("ngx_http_ssl_module", "ssl"): "error", ("ngx_mail_ssl_module", "ssl"): "error"}
+
 # Keywords that the table still has: refused by 1.22.1 and 1.31.3.
 GONE_PARAMS = {("ngx_http_ssl_module", "ssl_verify_client", "ask"): "0.7.63"}
 
@@ -187,8 +190,10 @@ def directive_line(d):
         "instead": d["replaced_by"],
         "merge": d["merge"],
         "merge-with": " ".join(d.get("merge_with", [])),
-        "repeat": d.get("repeat") or {True: "accumulate", False: "error", None: None}[d["repeatable"]],
-        "repeat-since": d.get("repeatable_since"),
+        "repeat": REPEATS.get((d["module"], d["name"])) or d.get("repeat") or {True: "accumulate", False: "error", None: None}[d["repeatable"]],
+        # What became without effect was a setting like others before.
+        "repeat-since": d.get("repeatable_since") or (
+            d["deprecated"] if d.get("repeat") == "ignored" and d["merge"] != "array" else None),
         "value": value_of(d),
         "default": d["default"],
         "params": params_of(d),

@@ -23,6 +23,7 @@ fn report(cx: &mut Cx<'_>) {
         }
         Some("setting") => {
             certificates(cx);
+            switched_on(cx);
             verification(cx);
             resolved(cx);
             small_zones(cx);
@@ -163,6 +164,19 @@ fn certificates(cx: &mut Cx<'_>) {
     for (server, place) in found {
         let message = "this server answers TLS handshakes and has no `ssl_certificate`: nginx refuses the file";
         cx.report(server, server.head(), message).label(place, "the port speaks TLS by this line");
+    }
+}
+
+/// `ssl on` without a certificate.
+fn switched_on(cx: &mut Cx<'_>) {
+    let scope = Scope::of(cx);
+    for line in cx.model.named("ssl").filter(|line| line.context() == Context::Server) {
+        let on = line.value(0).is_some_and(|value| value.eq_ignore_ascii_case(b"on"));
+        let level = line.level();
+        if on && level.in_effect("ssl_certificate").len() == 0 && scope.is_closed_outward(level) {
+            let message = "`ssl on` needs an `ssl_certificate`: nginx refuses the file";
+            cx.report(line, line.head(), message).versions(VersionSet::before(Version::new(1, 25, 1)));
+        }
     }
 }
 

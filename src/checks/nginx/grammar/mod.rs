@@ -8,6 +8,7 @@ mod duplicates;
 mod keyed;
 mod names;
 mod nesting;
+mod rare;
 mod special;
 pub(super) mod template;
 mod versions;
@@ -83,6 +84,7 @@ fn find(cx: &Cx<'_>) -> Faults {
     finder.report_names();
     finder.duplicates(&unreadable);
     finder.definitions(&unreadable);
+    finder.twice(&unreadable);
     finder.faults
 }
 

@@ -68,7 +68,7 @@ fn own<'m>(line: Line<'m>, directive: &Directive, target: &VersionSet) -> Option
             .and_then(|w| arguments::time(w, "userid_expires", TimeUnit::Seconds)),
         "proxy_cookie_flags" => one_of_when_alone(line, &["off"]),
         "http2_max_concurrent_pushes" => arguments::number(line.args().next()?, "http2_max_concurrent_pushes"),
-        _ => None,
+        _ => super::rare::judge(line),
     }
 }
 
