@@ -9,18 +9,17 @@ mod keyed;
 mod names;
 mod nesting;
 mod rare;
+mod run_on;
 mod special;
 pub(super) mod template;
 mod versions;
 
 use foldhash::HashSet;
 
-use crate::catalog::nginx::{Context, Directive, lookup_in};
+use crate::catalog::nginx::{Context, Directive};
 use crate::checks::{Check, Cx, Report, Run};
-use crate::fix::{Edit, Fix};
 use crate::model::{Model, Node, ProblemKind, Word};
 use crate::source::{FileId, SourceFile, Span};
-use crate::syntax::tree::Quote;
 use crate::version::{Holds, Server, Version};
 
 /// Faults of single directives; the parameter `fault` says which.
@@ -37,6 +36,7 @@ pub(crate) enum Fault {
     ParameterNotInVersion,
     ObsoleteDirective,
     ModuleNeeded,
+    SwallowedDirective,
 }
 
 impl Fault {
@@ -50,6 +50,7 @@ impl Fault {
             "parameter-not-in-version" => Self::ParameterNotInVersion,
             "obsolete-directive" => Self::ObsoleteDirective,
             "module-needed" => Self::ModuleNeeded,
+            "swallowed-directive" => Self::SwallowedDirective,
             _ => return None,
         })
     }
@@ -135,33 +136,7 @@ impl<'m> Finder<'_, 'm> {
             self.commercial(line, directive);
         }
         self.versions(line, directive);
-        self.missing_semicolon(line, before);
-    }
-
-    /// Says that a `;` is missing, instead of all that nginx makes of the directive on the next line,
-    /// which it takes for arguments. `before`: the number of faults before those of this line.
-    fn missing_semicolon(&mut self, line: Line<'m>, before: usize) {
-        let is_refused = |(fault, _): &(Fault, Report)| *fault == Fault::InvalidArguments;
-        if !self.faults.0[before..].iter().any(is_refused) {
-            return;
-        }
-        let words: Vec<Word<'m>> = line.node.words().collect();
-        let begins_directive = |word: &Word<'m>| {
-            word.quote() == Quote::Bare && begins_line(*word) && lookup_in(word.value(), line.context).next().is_some()
-        };
-        let Some(next) = words.iter().skip(1).position(begins_directive) else { return };
-        let (last, next) = (words[next], words[next + 1]);
-        self.faults.0.truncate(before);
-        let name = line.name();
-        let message =
-            format!("a `;` is missing here: nginx takes the next line for arguments of `{name}` and refuses the file");
-        let place = words[0].span().to(last.span());
-        let is_block = line.directives().next().is_some_and(Directive::is_block);
-        let report = self.add(Fault::InvalidArguments, line.node, place, message);
-        report.label(next.span(), "the next directive");
-        if !is_block {
-            report.fix(Fix::safe("add the missing `;`", vec![Edit::insert_after(last.span(), ";")]));
-        }
+        self.run_on(line, before);
     }
 
     /// The directive as some version of the target knows it here, else as any version does.
@@ -173,13 +148,6 @@ impl<'m> Finder<'_, 'm> {
         let here = || line.directives();
         here().find(known_to_target).or_else(|| here().next())
     }
-}
-
-/// Whether nothing but white space stands before a word on its line.
-fn begins_line(word: Word<'_>) -> bool {
-    let file = word.file();
-    let line = file.line_range(file.line_of(word.span().start));
-    file.bytes()[line.start..word.span().start as usize].trim_ascii().is_empty()
 }
 
 /// What cannot be judged because the text around it does not parse or is filled in later.
