@@ -32,6 +32,11 @@ fn conflicting(cx: &mut Cx<'_>) {
     let servers = Servers::of(cx);
     let mut reported: HashMap<(crate::model::NodeId, u32), ()> = HashMap::default();
     for (socket, indexes) in &servers.by_socket {
+        // nginx compares names only where several servers share a socket.
+        let first = servers.listens[indexes[0]].server;
+        if indexes.iter().all(|&index| servers.listens[index].server == first) {
+            continue;
+        }
         let mut first: HashMap<Vec<u8>, (usize, Word<'_>)> = HashMap::default();
         for &index in indexes {
             let server = servers.listens[index].server;

@@ -1,6 +1,6 @@
 //! Directives that few people write, each with a rule of its own.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 use super::arguments::Wrong;
 use super::{Fault, Finder, Line, Unreadable, names};
@@ -76,7 +76,7 @@ impl<'m> Finder<'_, 'm> {
         }
         let mut maps: Vec<Node<'m>> = self.cx.model.named("charset_map").filter(readable).collect();
         maps.sort_by_key(|node| node.id());
-        let mut first: HashMap<[Vec<u8>; 2], Node<'m>> = HashMap::new();
+        let mut first: HashMap<[Vec<u8>; 2], Node<'m>> = HashMap::default();
         for map in maps {
             let mut words = map.args().map(|word| word.value().to_ascii_lowercase());
             let (Some(from), Some(to)) = (words.next(), words.next()) else { continue };
@@ -90,7 +90,7 @@ impl<'m> Finder<'_, 'm> {
 
     /// The lines of one level.
     fn referers(&mut self, lines: &[Node<'m>]) {
-        let mut seen: HashSet<Vec<u8>> = HashSet::new();
+        let mut seen: HashSet<Vec<u8>> = HashSet::default();
         let mut any = false;
         for line in lines {
             for word in line.args() {
