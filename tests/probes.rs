@@ -7,31 +7,14 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and tells its numbers")]
 
+mod real_nginx;
+
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use proxylint::catalog::nginx::{Build, Context, Directive, Form, Value, directives};
-use proxylint::checks::Settings;
-use proxylint::files::Memory;
-use proxylint::finding::Severity;
-use proxylint::lint;
-use proxylint::model::include::{Loader, PathMap, Root};
-use proxylint::rule::RuleSet;
-use proxylint::target::Versions;
-use proxylint::version::{Server, Version};
+use proxylint::catalog::nginx::{Context, Directive, Form, Value, directives};
+use proxylint::version::Version;
 use rayon::prelude::*;
-
-/// A server, what it is built of, and its version.
-struct Nginx {
-    program: PathBuf,
-    build: Build,
-    version: Version,
-}
-
-/// What a server says of a text: `None` where it accepts it, else the line that it names and its words.
-type Said = Option<(Option<u32>, String)>;
+use real_nginx::{Nginx, is_environment, servers};
 
 /// One text and the line that is probed.
 struct Probe {
@@ -40,67 +23,11 @@ struct Probe {
     line: u32,
 }
 
-fn servers() -> Vec<Nginx> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(".cache/servers");
-    let root = std::env::var_os("PROXYLINT_SERVERS").map_or(root, PathBuf::from);
-    let mut found = Vec::new();
-    for version in [Version::new(1, 22, 1), Version::new(1, 31, 3)] {
-        let program = root.join(format!("nginx-{version}")).join("nginx");
-        if !program.exists() {
-            assert!(
-                std::env::var("CI").as_deref() != Ok("true"),
-                "{} is missing: run tests/servers",
-                program.display()
-            );
-            // Written past the test runner, which hides what a passing test prints.
-            writeln!(std::io::stderr(), "\nskipped: {} is missing, run tests/servers", program.display())
-                .expect("stderr can be written to");
-            continue;
-        }
-        let said = Command::new(&program).arg("-V").output().unwrap().stderr;
-        let build = Build::parse(&String::from_utf8_lossy(&said)).unwrap();
-        found.push(Nginx { program, build, version });
-    }
-    found
-}
-
-impl Nginx {
-    fn test(&self, text: &str) -> Said {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("logs")).unwrap();
-        let path = folder.path().join("nginx.conf");
-        std::fs::write(&path, text).unwrap();
-        let mut command = Command::new(&self.program);
-        command.args(["-t", "-e", "stderr", "-p"]).arg(folder.path()).arg("-c").arg(&path);
-        let output = command.output().unwrap();
-        if output.status.success() {
-            return None;
-        }
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let first = said.lines().find(|line| line.contains("[emerg]")).unwrap_or_default();
-        let line = first.rsplit_once("nginx.conf:").and_then(|(_, line)| line.trim().parse().ok());
-        let words = first.split("[emerg] ").nth(1).unwrap_or(&said);
-        let words = words.split_once(": ").filter(|(pid, _)| pid.contains('#')).map_or(words, |(_, words)| words);
-        Some((line, words.split(" in /").next().unwrap_or(words).to_owned()))
-    }
-
-    /// Whether proxylint has an error at the line, and what it says there.
-    fn lint(&self, probe: &Probe) -> (bool, String) {
-        let mut files = Memory::new();
-        files.insert("nginx.conf", probe.text.as_bytes());
-        let root = Root::Context(Context::Main);
-        let model = Loader::new("nginx.conf", root, PathMap::default()).load(&files).unwrap();
-        let versions = Versions::parse(Server::Nginx, &self.version.to_string()).unwrap();
-        let settings = Settings { nginx_build: Some(self.build.clone()), ..Settings::default() };
-        let findings = lint::run(&model, &RuleSet::builtin(), &versions, &settings);
-        let at = |span: proxylint::source::Span| model.file(span).line_of(span.start);
-        let here = |f: &&proxylint::finding::Finding| {
-            f.severity == Severity::Error
-                && (at(f.span) == probe.line || f.labels.iter().any(|l| at(l.span) == probe.line))
-        };
-        let errors: Vec<String> = findings.iter().filter(here).map(|f| format!("{}: {}", f.rule, f.message)).collect();
-        (!errors.is_empty(), errors.join("; "))
-    }
+fn lint(nginx: &Nginx, probe: &Probe) -> (bool, String) {
+    let errors = nginx.errors(&probe.text);
+    let here: Vec<&str> =
+        errors.iter().filter(|error| error.lines.contains(&probe.line)).map(|error| error.words.as_str()).collect();
+    (!here.is_empty(), here.join("; "))
 }
 
 /// A configuration with a hole in some context.
@@ -181,13 +108,6 @@ fn probes(directive: &Directive, version: Version) -> Vec<Probe> {
     all.into_iter().flatten().collect()
 }
 
-/// Whether a refusal is about the machine: files, hosts, what the operating system says.
-fn is_environment(words: &str) -> bool {
-    ["failed (", "host not found", "failed", "cannot load", "not supported on this platform", "is not owned"]
-        .iter()
-        .any(|mark| words.contains(mark))
-}
-
 #[derive(Default)]
 struct Count {
     agree: usize,
@@ -196,7 +116,7 @@ struct Count {
 
 fn compare(nginx: &Nginx, directive: &Directive, probe: &Probe, counts: &mut BTreeMap<&'static str, Count>) {
     let said = nginx.test(&probe.text);
-    let (refused, words) = nginx.lint(probe);
+    let (refused, words) = lint(nginx, probe);
     let count = counts.entry(probe.kind).or_default();
     let agree = match &said {
         None => !refused,
@@ -221,7 +141,7 @@ fn compare(nginx: &Nginx, directive: &Directive, probe: &Probe, counts: &mut BTr
 fn every_directive_is_refused_where_nginx_refuses_it() {
     const SAMPLE: usize = 17;
     let step = if std::env::var("PROBES").as_deref() == Ok("all") { 1 } else { SAMPLE };
-    for nginx in servers() {
+    for nginx in servers(&[Version::new(1, 22, 1), Version::new(1, 31, 3)]) {
         let known: Vec<&Directive> = directives()
             .iter()
             .filter(|d| d.is_official() && d.available(nginx.version) && nginx.build.has_built_in(d.module))

@@ -74,6 +74,9 @@ LARGE_SIZES = {
 # What a second line does where the table does not say: seen on 1.22.1.
 REPEATS = {("ngx_http_ssl_module", "ssl"): "error", ("ngx_mail_ssl_module", "ssl"): "error"}
 
+# Blocks whose entries take more or fewer values than the table says: seen on 1.22.1 and 1.31.3.
+LENIENT_ENTRIES = {"types": "any", "split_clients": "1+"}
+
 # Keywords that the table still has: refused by 1.22.1 and 1.31.3.
 GONE_PARAMS = {("ngx_http_ssl_module", "ssl_verify_client", "ask"): "0.7.63"}
 
@@ -150,7 +153,8 @@ def entries_of(d):
     if content.get("type") != "entries":
         return ""
     known = [f"{name}:{arity(count)}" for name, count in content["keywords"].items() if name != "*"]
-    return " ".join(known + ([f"*:{arity(content['entry_args'])}"] if "entry_args" in content else []))
+    entry = LENIENT_ENTRIES.get(d["name"]) or ("entry_args" in content and arity(content["entry_args"]))
+    return " ".join(known + ([f"*:{entry}"] if entry else []))
 
 
 def params_of(d):

@@ -47,12 +47,17 @@ impl Build {
         }
     }
 
-    /// Whether a module of nginx itself is in the program, not in a file to be loaded.
+    /// Whether a module is in the program, not in a file to be loaded.
     pub fn has_built_in(&self, module: &Module) -> bool {
         let short = module.name.trim_start_matches("ngx_");
         let area = short.split('_').next().unwrap_or_default();
-        let dynamic = |option: &str| self.arguments.iter().any(|argument| *argument == format!("{option}=dynamic"));
-        self.has(module) && !module.build.is_some_and(dynamic) && !dynamic(&format!("--with-{area}"))
+        let dynamic = |option: &str| {
+            self.arguments.iter().any(|argument| argument.strip_prefix(option).is_some_and(|rest| rest == "=dynamic"))
+        };
+        let added = |argument: &String| argument.starts_with("--add-dynamic-module=") && adds(argument, module);
+        let official = module.kind == Kind::Official && module.project.is_none();
+        let apart = !official && self.arguments.iter().any(added);
+        self.has(module) && !apart && !module.build.is_some_and(dynamic) && !dynamic(&format!("--with-{area}"))
     }
 
     fn has_official(&self, module: &Module) -> bool {

@@ -9,7 +9,7 @@ mod tests;
 pub mod values;
 mod versions;
 
-use crate::version::{Version, VersionSet};
+use crate::version::{Holds, Server, Version, VersionSet};
 
 pub use build::{Build, BuildError};
 pub use context::{Area, Context, ContextSet};
@@ -273,6 +273,19 @@ pub fn lookup(name: &[u8]) -> &'static [Directive] {
 /// The directives of that name that some version allows in `context`, official ones first.
 pub fn lookup_in(name: &[u8], context: Context) -> impl Iterator<Item = &'static Directive> {
     lookup(name).iter().filter(move |directive| directive.contexts.contains(context))
+}
+
+/// What may stand in a context on some version of `target`, sorted by name: for completion.
+pub fn directives_in(context: Context, target: &VersionSet) -> impl Iterator<Item = &'static Directive> {
+    let known =
+        move |directive: &&Directive| target.holds(Server::Nginx, &directive.allowed_in(context)) != Holds::Never;
+    DIRECTIVES.iter().filter(move |directive| directive.contexts.contains(context)).filter(known)
+}
+
+/// The variables, and families of them, that some version of `target` has in an area, sorted by name.
+pub fn variables_in(area: Area, target: &VersionSet) -> impl Iterator<Item = &'static Variable> {
+    let known = |variable: &&Variable| target.holds(Server::Nginx, &variable.versions) != Holds::Never;
+    VARIABLES.iter().filter(move |variable| variable.area == area).filter(known)
 }
 
 /// The variable of that name (without `$`) in one area: by its full name, else by its family.

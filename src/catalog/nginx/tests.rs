@@ -1,5 +1,4 @@
 use super::*;
-use crate::version::Server;
 
 fn version(text: &str) -> Version {
     VersionSet::parse(text).unwrap().ranges()[0].start
@@ -200,4 +199,30 @@ fn most_directives_are_the_same_since_the_floor() {
     for name in ["proxy_pass", "location", "ssl_protocols", "add_header", "no_such_directive", "more_set_headers"] {
         assert!(!depends_on_version(lookup(name.as_bytes()), floor), "{name}");
     }
+}
+
+#[test]
+fn an_editor_can_ask_what_may_stand_here_and_what_it_is() {
+    let target = |text: &str| VersionSet::parse(text).unwrap();
+    let names = |context, versions: &str| -> Vec<&str> {
+        directives_in(context, &target(versions)).map(|directive| directive.name).collect()
+    };
+    let old = names(Context::Server, "1.24");
+    let new = names(Context::Server, "1.28");
+    assert!(old.is_sorted() && old.contains(&"ssl") && !old.contains(&"http2"), "{old:?}");
+    assert!(!new.contains(&"ssl") && new.contains(&"http2") && new.contains(&"listen") && !new.contains(&"events"));
+    assert!(names(Context::Upstream, "1.28").contains(&"least_conn"));
+    let variables = |versions: &str| variables_in(Area::Http, &target(versions)).any(|v| v.name == "request_port");
+    assert!(!variables("1.28") && variables("1.30"));
+
+    let listen = lookup_in(b"listen", Context::Server).next().unwrap();
+    assert_eq!(listen.documentation().unwrap(), "https://nginx.org/en/docs/http/ngx_http_core_module.html#listen");
+    assert!(listen.param("quic").is_some_and(|param| !param.versions.contains(Version::new(1, 24, 0))));
+    let http2 = lookup_in(b"http2", Context::Http).next().unwrap();
+    assert_eq!(
+        (http2.arity, http2.value, http2.default_at(Version::new(1, 28, 0))),
+        (Arity::Flag, Value::Flag, Some("off"))
+    );
+    let old_name = lookup_in(b"proxy_downstream_buffer", Context::Stream).next().unwrap();
+    assert_eq!(old_name.instead, Some("proxy_buffer_size"));
 }

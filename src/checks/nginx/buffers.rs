@@ -6,6 +6,7 @@ use crate::catalog::nginx::{Context, values};
 use crate::checks::{Check, Cx, Run};
 use crate::fix::{Edit, Fix};
 use crate::model::{Level, Node, NodeId};
+use crate::syntax::tree::Body;
 
 /// Buffers that nginx refuses together.
 pub static CHECK: Check = Check { name: "nginx/buffer-sizes", run: Run::Model(report) };
@@ -128,6 +129,11 @@ fn judge(cx: &mut Cx<'_>, family: &str, names: &[String; 5], level: Level<'_>, r
     let report = cx.report(line, line.head(), format!("{words}: nginx refuses the file"));
     if let Some(buffers) = decides(0).filter(|buffers| buffers.id() != line.id()) {
         report.label(buffers.head(), "the buffers");
+    }
+    // nginx notices when it has read all servers.
+    let http = line.ancestors().find(|block| block.is("http"));
+    if let Some(Body::Block { close, .. }) = http.map(Node::body) {
+        report.label(close, "nginx names this line");
     }
     if let Some(fix) = fix {
         report.fix(fix);

@@ -26,6 +26,7 @@ fn report(cx: &mut Cx<'_>) {
             switched_on(cx);
             verification(cx);
             resolved(cx);
+            backups(cx);
             small_zones(cx);
         }
         _ => {}
@@ -118,6 +119,29 @@ fn listens(cx: &mut Cx<'_>) {
             let Body::Block { close, .. } = block.body() else { continue };
             let message = "this server has no `listen`: nginx refuses the file";
             cx.report(block, block.head(), message).label(close, "the block ends here");
+        }
+    }
+    mail_servers(cx);
+}
+
+/// Mail servers whose protocol nothing tells, or without `auth_http`.
+fn mail_servers(cx: &mut Cx<'_>) {
+    const PORTS: [u16; 7] = [25, 110, 143, 465, 587, 993, 995];
+    let scope = Scope::of(cx);
+    for block in cx.model.named("server").filter(|node| node.context() == Context::Mail) {
+        let level = block.inside();
+        if !scope.is_closed_outward(level) {
+            continue;
+        }
+        let port = |line: Node<'_>| super::servers::socket(line).map(|socket| socket.port);
+        let told = level.own("protocol").len() > 0
+            || level.own("listen").any(|line| port(line).is_none_or(|port| PORTS.contains(&port)));
+        if !told {
+            let message =
+                "neither `protocol` nor a well-known port tells what this server speaks: nginx refuses the file";
+            cx.report(block, block.head(), message);
+        } else if level.in_effect("auth_http").len() == 0 {
+            cx.report(block, block.head(), "this server has no `auth_http`: nginx refuses the file");
         }
     }
 }
@@ -240,7 +264,9 @@ fn resolved(cx: &mut Cx<'_>) {
         }
         let level = line.level();
         let resolve = line.args().skip(1).any(|word| word.is("resolve"));
-        if !resolve || !scope.is_level_closed(level) {
+        // An address needs no look-up, and nginx then ignores the word.
+        let address = line.value(0).is_some_and(is_address);
+        if !resolve || address || !scope.is_level_closed(level) {
             continue;
         }
         let known = VersionSet::since(Version::new(1, 27, 3));
@@ -255,10 +281,46 @@ fn resolved(cx: &mut Cx<'_>) {
     }
 }
 
+/// Whether an `upstream` server is given by its IP address.
+fn is_address(text: &[u8]) -> bool {
+    let url = super::address::parse(text, super::address::Form::default());
+    url.is_ok_and(|url| {
+        let host = String::from_utf8_lossy(url.host);
+        url.unix || host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok()
+    })
+}
+
+/// Upstreams with nothing but backups, and backups that the balancing method does not take.
+fn backups(cx: &mut Cx<'_>) {
+    const WITHOUT: [&str; 3] = ["hash", "ip_hash", "random"];
+    let scope = Scope::of(cx);
+    let blocks = cx.model.named("upstream").filter(|block| matches!(block.context(), Context::Http | Context::Stream));
+    for block in blocks {
+        let backup = |line: &Node<'_>| line.args().skip(1).any(|word| word.is("backup"));
+        let servers: Vec<Node<'_>> = block.own("server").collect();
+        let Some(first) = servers.iter().copied().find(backup) else { continue };
+        if servers.iter().all(backup) && block.own("state").len() == 0 && scope.is_level_closed(block.inside()) {
+            let Body::Block { close, .. } = block.body() else { continue };
+            let message = "every server of this upstream is a `backup`: nginx refuses it without one that is none";
+            cx.report(block, block.head(), message).label(close, "the block ends here");
+        }
+        // A method below a line is accepted, and the line then without effect.
+        let method = WITHOUT.iter().flat_map(|name| block.own(name)).find(|method| method.id() < first.id());
+        if let Some(method) = method {
+            let name = String::from_utf8_lossy(method.name()).into_owned();
+            let message = format!("`{name}` takes no `backup` server: nginx refuses the file");
+            let refused = servers.iter().copied().find(|line| backup(line) && line.id() > method.id());
+            let line = refused.unwrap_or(first);
+            cx.report(line, line.head(), message).label(method.head(), "the method");
+        }
+    }
+}
+
 /// Zones of shared memory that are smaller than nginx takes: eight pages for `limit_*_zone`, two for a cache.
 fn small_zones(cx: &mut Cx<'_>) {
     const PAGE: i64 = 4096;
-    const ZONES: [(&str, &str, i64); 6] = [
+    const ZONES: [(&str, &str, i64); 7] = [
+        ("ssl_session_cache", "shared:", 8),
         ("limit_req_zone", "zone=", 8),
         ("limit_conn_zone", "zone=", 8),
         ("proxy_cache_path", "keys_zone=", 2),
@@ -266,6 +328,13 @@ fn small_zones(cx: &mut Cx<'_>) {
         ("uwsgi_cache_path", "keys_zone=", 2),
         ("scgi_cache_path", "keys_zone=", 2),
     ];
+    let upstream = |line: &Node<'_>| matches!(line.context(), Context::Upstream | Context::StreamUpstream);
+    for line in cx.model.named("zone").filter(upstream) {
+        let size = line.arg(1).and_then(|word| crate::catalog::nginx::values::size(word.value(), false));
+        if size.is_some_and(|size| size < 8 * PAGE) {
+            cx.report(line, line.head(), "the zone is too small: nginx refuses less than 32k");
+        }
+    }
     for (name, key, pages) in ZONES {
         for line in cx.model.named(name) {
             for word in line.args() {

@@ -1,5 +1,7 @@
 //! Which optional modules the server that reads a configuration has.
 
+use foldhash::HashMap;
+
 use crate::catalog::nginx::{Kind, Module};
 use crate::checks::Settings;
 use crate::model::Model;
@@ -31,10 +33,15 @@ pub(super) struct Provided {
     named: Vec<String>,
     /// What `nginx -V` said.
     build: Option<crate::catalog::nginx::Build>,
+    /// Whether every `load_module` was seen.
+    closed: bool,
+    /// What was asked before, by the name and the project of the module.
+    known: HashMap<(&'static str, Option<&'static str>), bool>,
 }
 
 impl Provided {
-    pub(super) fn new(model: &Model, settings: &Settings) -> Self {
+    /// `closed`: whether every `load_module` of the configuration was seen.
+    pub(super) fn new(model: &Model, settings: &Settings, closed: bool) -> Self {
         let stem = |path: &[u8]| {
             let path = String::from_utf8_lossy(path);
             let file = path.rsplit('/').next().unwrap_or_default();
@@ -44,6 +51,8 @@ impl Provided {
             loaded: model.named("load_module").filter_map(|node| node.value(0)).map(stem).collect(),
             named: settings.modules.iter().map(|name| normal(name)).collect(),
             build: settings.nginx_build.clone(),
+            closed,
+            known: HashMap::default(),
         }
     }
 
@@ -54,7 +63,22 @@ impl Provided {
     }
 
     /// Whether the server has a module, as far as anyone said.
-    pub(super) fn has(&self, module: &Module) -> bool {
+    pub(super) fn has(&mut self, module: &'static Module) -> bool {
+        let key = (module.name, module.project);
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let has = self.provides(module);
+        self.known.insert(key, has);
+        has
+    }
+
+    /// Whether the stated build has a module in a file that must be loaded.
+    pub(super) fn is_apart(&self, module: &Module) -> bool {
+        self.build.as_ref().is_some_and(|build| build.has(module) && !build.has_built_in(module))
+    }
+
+    fn provides(&self, module: &Module) -> bool {
         let loaded = self.loaded.iter().any(|file| file == module.name || normal(file) == normal(module.name));
         let area = ["mail", "stream"].iter().any(|area| {
             module.kind == Kind::Official
@@ -64,7 +88,7 @@ impl Provided {
         loaded
             || area
             || self.named.iter().any(|name| named(name, module))
-            || self.build.as_ref().is_some_and(|build| build.has(module))
+            || self.build.as_ref().is_some_and(|build| build.has(module) && !(self.closed && self.is_apart(module)))
     }
 }
 
@@ -94,7 +118,7 @@ mod tests {
     #[test]
     fn words_of_users_name_modules() {
         let has = |word: &str, directive: &str| {
-            let provided = Provided { named: vec![normal(word)], ..Provided::default() };
+            let mut provided = Provided { named: vec![normal(word)], ..Provided::default() };
             lookup(directive.as_bytes()).iter().any(|d| provided.has(d.module))
         };
         for (word, directive) in [

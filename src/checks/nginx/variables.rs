@@ -85,9 +85,10 @@ fn defined(model: &Model, area: Area) -> HashSet<Vec<u8>> {
     for name in ["map", "geo", "split_clients"] {
         model.named(name).filter(|node| node.context().area() == area).for_each(|node| add(node.args().last()));
     }
-    for name in ["set", "auth_request_set", "perl_set", "js_set", "js_var", "keyval", "set_by_lua"] {
-        model.named(name).for_each(|node| node.args().for_each(|word| add(Some(word))));
+    for name in ["set", "auth_request_set", "perl_set", "js_set", "js_var", "set_by_lua"] {
+        model.named(name).for_each(|node| add(node.arg(0)));
     }
+    model.named("keyval").for_each(|node| add(node.arg(1)));
     defined
 }
 

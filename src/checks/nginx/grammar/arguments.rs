@@ -113,7 +113,7 @@ impl<'m> Finder<'_, 'm> {
                 line.args().len()
             );
             self.add(Fault::InvalidArguments, line.node, line.node.head(), message);
-        } else if let Some(wrong) = special::variables(line) {
+        } else if let Some(wrong) = super::entries::judge(line).or_else(|| special::variables(line)) {
             let span = wrong.word.map_or(line.node.head(), Word::span);
             self.add(Fault::InvalidArguments, line.node, span, wrong.message);
         }

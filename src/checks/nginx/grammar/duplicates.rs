@@ -49,8 +49,11 @@ impl<'m> Finder<'_, 'm> {
             for same in level.chunk_by(|a, b| a.name() == b.name()).filter(|same| same.len() > 1) {
                 self.repeated(same[0].context(), same);
                 self.same_zone(same);
+                self.after_off(same);
             }
             self.root_and_alias(&level);
+            self.links(&level);
+            self.stores(&level);
         }
     }
 
@@ -100,6 +103,10 @@ impl<'m> Finder<'_, 'm> {
                 let mut first: HashMap<Vec<u8>, Node<'m>> = HashMap::default();
                 for line in lines {
                     let Some(name) = given_name(line, key, folds) else { continue };
+                    if directive == "log_format" && area == Area::Http && name == b"combined" {
+                        let message = "`combined` is nginx's own log format: nginx refuses a second one";
+                        self.add(Fault::DuplicateDirective, line, line.head(), message);
+                    }
                     let Some(known) = first.get(&name) else {
                         first.insert(name, line);
                         continue;

@@ -5,12 +5,15 @@
 mod arguments;
 mod condition;
 mod duplicates;
+mod entries;
 mod keyed;
+mod lists;
 mod names;
 mod nesting;
 mod rare;
 mod run_on;
 mod special;
+mod syslog;
 pub(super) mod template;
 mod versions;
 
@@ -86,6 +89,7 @@ fn find(cx: &Cx<'_>) -> Faults {
     finder.duplicates(&unreadable);
     finder.definitions(&unreadable);
     finder.twice(&unreadable);
+    finder.shares(&unreadable);
     finder.faults
 }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Fault, Finder, Line};
-use crate::catalog::nginx::{Context, Directive, Kind, Module, directives};
+use crate::catalog::nginx::{Area, Context, Directive, Kind, Module, directives, lookup};
 use crate::checks::nginx::modules::Provided;
 use crate::checks::nginx::name_span;
+use crate::checks::nginx::scope::Scope;
 use crate::fix::{Edit, Fix};
 use crate::model::Node;
 use crate::suggest;
@@ -46,7 +47,14 @@ impl<'m> Finder<'_, 'm> {
 
     /// Notes a directive of a module that not every nginx has.
     fn needs(&mut self, line: Line<'m>, module: &'static Module) {
-        if !self.provided().has(module) {
+        // What lacks a whole area is told at its block.
+        let inside = match line.context.area() {
+            Area::Stream => lookup(b"stream").first(),
+            Area::Mail => lookup(b"mail").first(),
+            _ => None,
+        };
+        let told = inside.is_some_and(|block| !self.provided().has(block.module));
+        if !told && !self.provided().has(module) {
             self.names.needed.entry(line.node.name()).or_insert((module, Vec::new())).1.push(line.node);
         }
     }
@@ -56,9 +64,14 @@ impl<'m> Finder<'_, 'm> {
         self.provided().has_plus()
     }
 
-    fn provided(&mut self) -> &Provided {
+    fn provided(&mut self) -> &mut Provided {
         let cx = self.cx;
-        self.names.provided.get_or_insert_with(|| Provided::new(cx.model, cx.settings))
+        self.names.provided.get_or_insert_with(|| {
+            Provided::new(cx.model, cx.settings, {
+                let model = cx.model;
+                model.root_context() == Context::Main && Scope::of(cx).is_level_closed(model.top())
+            })
+        })
     }
 
     fn misplaced(&mut self, line: Line<'m>) {
@@ -83,7 +96,12 @@ impl<'m> Finder<'_, 'm> {
         let lacks_build = self.cx.settings.nginx_build.is_some();
         for (name, (module, nodes)) in &names.needed {
             let name = String::from_utf8_lossy(name);
-            let (fault, message) = if lacks_build {
+            let apart = names.provided.as_ref().is_some_and(|provided| provided.is_apart(module));
+            let (fault, message) = if apart {
+                let message =
+                    format!("the stated build has `{name}` in a module of its own, and no `load_module` loads it");
+                (Fault::UnknownDirective, message)
+            } else if lacks_build {
                 (Fault::UnknownDirective, format!("`{name}` needs {}, which the stated build lacks", provider(module)))
             } else {
                 (Fault::ModuleNeeded, format!("`{name}` needs {}; nginx without it refuses the file", provider(module)))

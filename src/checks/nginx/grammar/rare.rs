@@ -3,8 +3,8 @@
 use foldhash::{HashMap, HashSet};
 
 use super::arguments::Wrong;
-use super::{Fault, Finder, Line, Unreadable, names};
-use crate::catalog::nginx::values;
+use super::{Fault, Finder, Line, Unreadable, names, syslog};
+use crate::catalog::nginx::{Area, values};
 use crate::checks::nginx::address::{self, Form};
 use crate::model::{Node, Word};
 
@@ -18,6 +18,14 @@ pub(super) fn judge(line: Line<'_>) -> Option<Wrong<'_>> {
         b"modern_browser" | b"ancient_browser" => browser(line),
         b"pass" => pass(line),
         b"charset_map" => charsets(line),
+        b"try_files" => code_at_the_end(line),
+        b"log_format" => escaping(line),
+        b"access_log" | b"error_log" => syslog::judge(line),
+        b"sub_filter" => empty_pattern(line),
+        b"protocol" => protocol(line),
+        b"proxy_cache_path" | b"fastcgi_cache_path" | b"uwsgi_cache_path" | b"scgi_cache_path" => keys_zone(line),
+        b"grpc_pass" | b"fastcgi_pass" | b"uwsgi_pass" | b"scgi_pass" | b"memcached_pass" => target(line),
+        b"proxy_pass" if line.context.area() == Area::Stream => target(line),
         _ => None,
     }
 }
@@ -64,6 +72,55 @@ fn charsets(line: Line<'_>) -> Option<Wrong<'_>> {
     let (from, to) = (words.next()?, words.next()?);
     let same = from.value().eq_ignore_ascii_case(to.value());
     same.then(|| Wrong::new(to, "`charset_map` maps a charset to another one, not to itself"))
+}
+
+/// `=404` at the end of `try_files`.
+fn code_at_the_end(line: Line<'_>) -> Option<Wrong<'_>> {
+    let word = line.args().next_back()?;
+    let code = word.value().strip_prefix(b"=")?;
+    let good = matches!(values::number(code), Some(0..=999));
+    (!good).then(|| Wrong::new(word, format!("`try_files` takes `=` and a code such as `=404`, not `{}`", word.text())))
+}
+
+fn escaping(line: Line<'_>) -> Option<Wrong<'_>> {
+    let word = line.args().nth(1)?;
+    let escape = word.value().strip_prefix(b"escape=")?;
+    let known = matches!(escape, b"default" | b"json" | b"none");
+    (!known).then(|| Wrong::new(word, format!("`escape=` takes `default`, `json` or `none`, not `{}`", word.text())))
+}
+
+fn empty_pattern(line: Line<'_>) -> Option<Wrong<'_>> {
+    let word = line.args().next().filter(|word| word.value().is_empty())?;
+    Some(Wrong::new(word, "`sub_filter` has nothing to look for: nginx refuses an empty text"))
+}
+
+/// `protocol` of a mail server.
+fn protocol(line: Line<'_>) -> Option<Wrong<'_>> {
+    let word = line.args().next()?;
+    let known = ["imap", "pop3", "smtp"].iter().any(|known| word.is(known));
+    (!known).then(|| Wrong::new(word, format!("`protocol` takes `imap`, `pop3` or `smtp`, not `{}`", word.text())))
+}
+
+fn keys_zone(line: Line<'_>) -> Option<Wrong<'_>> {
+    let has = line.args().any(|word| word.value().starts_with(b"keys_zone="));
+    (!has).then(|| Wrong::line(format!("`{}` needs `keys_zone=NAME:SIZE`: nginx refuses it without", line.name())))
+}
+
+/// Where a pass leads, as far as it can be read: `host:port`, a socket, no path.
+fn target(line: Line<'_>) -> Option<Wrong<'_>> {
+    let word = line.args().next().filter(|word| !word.value().contains(&b'$'))?;
+    let schemes: &[&str] = match line.node.name() {
+        b"grpc_pass" => &["grpc://", "grpcs://"],
+        b"uwsgi_pass" => &["uwsgi://", "suwsgi://"],
+        _ => &[],
+    };
+    let value = word.value();
+    let begins = |scheme: &&&str| value.get(..scheme.len()).is_some_and(|v| v.eq_ignore_ascii_case(scheme.as_bytes()));
+    let scheme = schemes.iter().find(begins).map_or(0, |scheme| scheme.len());
+    let error = address::parse(&value[scheme..], Form::default()).err()?;
+    let scheme =
+        if memchr::memmem::find(&value[scheme..], b"://").is_some() { "; it takes no such scheme" } else { "" };
+    Some(Wrong::new(word, format!("`{}` cannot read `{}`: {error}{scheme}", line.name(), word.text())))
 }
 
 impl<'m> Finder<'_, 'm> {

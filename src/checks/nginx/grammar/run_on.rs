@@ -29,9 +29,12 @@ impl<'m> Finder<'_, 'm> {
         let message =
             format!("a `;` is missing here: nginx takes the next line for arguments of `{name}` and refuses the file");
         let place = words[0].span().to(last.span());
+        let is_block = line.directives().next().is_some_and(Directive::is_block);
         let report = self.add(Fault::InvalidArguments, line.node, place, message);
         report.label(next.span(), "the next directive");
-        report.fix(Fix::safe("add the missing `;`", vec![Edit::insert_after(last.span(), ";")]));
+        if !is_block {
+            report.fix(Fix::safe("add the missing `;`", vec![Edit::insert_after(last.span(), ";")]));
+        }
     }
 
     /// A directive that nginx reads as arguments of the one before it: it begins a line, as deep as that one, and

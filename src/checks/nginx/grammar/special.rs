@@ -1,7 +1,7 @@
 //! Directives with rules of their own about their arguments.
 
 use super::arguments::{self, Wrong};
-use super::{Line, keyed};
+use super::{Line, keyed, lists, rare};
 use crate::catalog::nginx::values::{self, TimeUnit};
 use crate::catalog::nginx::{Area, Context, Directive};
 use crate::checks::nginx::address::{self, Form};
@@ -11,7 +11,10 @@ use crate::version::VersionSet;
 
 /// What nginx refuses of a line beyond what its kind of value tells.
 pub(super) fn judge<'m>(line: Line<'m>, directive: &Directive, target: &VersionSet) -> Option<Wrong<'m>> {
-    own(line, directive, target).or_else(|| keyed::judge(line, directive)).or_else(|| variables(line))
+    own(line, directive, target)
+        .or_else(|| rare::judge(line))
+        .or_else(|| keyed::judge(line, directive))
+        .or_else(|| variables(line))
 }
 
 fn own<'m>(line: Line<'m>, directive: &Directive, target: &VersionSet) -> Option<Wrong<'m>> {
@@ -34,10 +37,10 @@ fn own<'m>(line: Line<'m>, directive: &Directive, target: &VersionSet) -> Option
         "error_log" => error_log(line),
         "keepalive" => arguments::number(line.args().next()?, "keepalive"),
         "limit_conn" => limit_conn(line),
-        "proxy_redirect" => one_of_when_alone(line, &["off", "default"]),
+        "proxy_redirect" => one_of_when_alone(line, &["off", "default"]).or_else(|| lists::default_redirect(line)),
         "proxy_cookie_domain" | "proxy_cookie_path" => one_of_when_alone(line, &["off"]),
         "worker_processes" => number_or(line, &["auto"]),
-        "worker_connections" => arguments::number(line.args().next()?, "worker_connections"),
+        "worker_connections" => in_range(line, 1, i64::from(i32::MAX)),
         "worker_priority" => worker_priority(line),
         "zone" => line.args().nth(1).and_then(|word| arguments::size(word, "zone", false)),
         "directio" => line.args().next().filter(|w| !w.is("off")).and_then(|w| arguments::size(w, "directio", true)),
@@ -68,7 +71,7 @@ fn own<'m>(line: Line<'m>, directive: &Directive, target: &VersionSet) -> Option
             .and_then(|w| arguments::time(w, "userid_expires", TimeUnit::Seconds)),
         "proxy_cookie_flags" => one_of_when_alone(line, &["off"]),
         "http2_max_concurrent_pushes" => arguments::number(line.args().next()?, "http2_max_concurrent_pushes"),
-        _ => super::rare::judge(line),
+        _ => None,
     }
 }
 
@@ -435,6 +438,10 @@ fn limit_except(line: Line<'_>) -> Option<Wrong<'_>> {
 }
 
 fn resolver(line: Line<'_>) -> Option<Wrong<'_>> {
+    let last = line.args().find(|word| word.is("ipv4=off"));
+    if let Some(word) = last.filter(|_| line.args().any(|word| word.is("ipv6=off"))) {
+        return Some(Wrong::new(word, "`ipv4` and `ipv6` cannot both be off: nothing could be resolved"));
+    }
     line.args().find_map(|word| {
         let value = word.value();
         let on_or_off = |key: &[u8]| value.strip_prefix(key).map(|value| matches!(value, b"on" | b"off"));
