@@ -87,7 +87,7 @@ impl<'m> Finder<'_, 'm> {
     /// Shares of `split_clients` that are more than everything.
     pub(super) fn shares(&mut self, unreadable: &Unreadable) {
         /// One hundred percent.
-        const ALL: u32 = 100_00;
+        const ALL: u32 = 10_000;
         let blocks: Vec<Node<'m>> = self.cx.model.named("split_clients").filter(|n| !unreadable.holds(*n)).collect();
         for block in blocks {
             let mut sum = 0_u32;
