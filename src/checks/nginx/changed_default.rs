@@ -249,7 +249,7 @@ fn retried_passes<'m>(cx: &Cx<'m>) -> Vec<(Node<'m>, Span)> {
 /// Uses of the names of a client's certificate.
 fn subjects<'m>(cx: &Cx<'m>) -> Vec<(Node<'m>, Span)> {
     let used = |word: &Word<'_>| {
-        super::expressions::names(word.value())
+        crate::model::nginx::expressions::names(word.value())
             .any(|name| [&b"ssl_client_s_dn"[..], b"ssl_client_i_dn"].iter().any(|dn| name.eq_ignore_ascii_case(dn)))
     };
     let words = cx.model.nodes().filter(|node| node.context().area() == Area::Http);

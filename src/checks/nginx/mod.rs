@@ -3,7 +3,6 @@
 mod address;
 pub mod buffers;
 pub mod changed_default;
-mod expressions;
 pub mod grammar;
 pub mod incomplete;
 pub mod listen;

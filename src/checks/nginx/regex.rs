@@ -1,8 +1,8 @@
 //! Regular expressions in a configuration, and what PCRE says of them.
 
-use super::expressions::is_fixed;
 use crate::catalog::nginx::{Area, Context};
 use crate::checks::{Check, Cx, Run};
+use crate::model::nginx::expressions::is_fixed;
 use crate::model::{Model, Node, Word};
 
 /// Faults of regular expressions; the parameter `fault` says which.

@@ -2,11 +2,11 @@
 
 use foldhash::HashMap;
 
-use super::expressions;
 use super::scope::Scope;
 use super::servers::Servers;
 use crate::checks::{Check, Cx, Run};
 use crate::fix::{Edit, Fix};
+use crate::model::nginx::expressions;
 use crate::model::{Model, Node, Word};
 
 /// Faults of `server_name`; the parameter `fault` says which.

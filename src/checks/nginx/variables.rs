@@ -2,11 +2,11 @@
 
 use foldhash::HashSet;
 
-use super::expressions::{holds_variables, names};
 use super::regex;
 use super::scope::Scope;
 use crate::catalog::nginx::{Area, Kind, variable};
 use crate::checks::{Check, Cx, Run};
+use crate::model::nginx::expressions::{holds_variables, names};
 use crate::model::{Model, Node, Word};
 use crate::version::{Holds, Server};
 

@@ -2,6 +2,7 @@
 
 mod accepted;
 pub mod effect;
+pub(crate) mod expressions;
 mod pass;
 mod values;
 

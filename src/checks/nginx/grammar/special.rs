@@ -5,8 +5,8 @@ use super::{Line, keyed, lists, rare};
 use crate::catalog::nginx::values::{self, TimeUnit};
 use crate::catalog::nginx::{Area, Context, Directive};
 use crate::checks::nginx::address::{self, Form};
-use crate::checks::nginx::expressions::{holds_variables, is_fixed};
 use crate::model::Word;
+use crate::model::nginx::expressions::{holds_variables, is_fixed};
 use crate::version::VersionSet;
 
 /// What nginx refuses of a line beyond what its kind of value tells.

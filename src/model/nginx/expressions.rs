@@ -62,7 +62,7 @@ const EXPRESSIONS: [(&str, usize); 52] = [
 
 /// Whether nginx looks for variables in an argument. Names that are being defined and regular expressions
 /// are none.
-pub(super) fn holds_variables(node: Node<'_>, index: usize, word: Word<'_>) -> bool {
+pub(crate) fn holds_variables(node: Node<'_>, index: usize, word: Word<'_>) -> bool {
     let name = node.name();
     let context = node.context();
     if context.holds_entries() {
@@ -101,13 +101,13 @@ fn follows_match(node: Node<'_>, index: usize) -> bool {
 
 /// Whether a variable (without `$`) is nginx's own on every version of the target, in every build, and cannot be
 /// given another value: "the duplicate variable".
-pub(super) fn is_fixed(name: &[u8], area: Area, target: &VersionSet) -> bool {
+pub(crate) fn is_fixed(name: &[u8], area: Area, target: &VersionSet) -> bool {
     let known = variable(&name.to_ascii_lowercase(), area).filter(|known| !known.family && !known.settable);
     known.is_some_and(|known| known.module.stock && target.holds(Server::Nginx, &known.versions) == Holds::Always)
 }
 
 /// The variables in a word: `$name`, `${name}`; not `$1`.
-pub(super) fn names(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn names(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     memchr::memchr_iter(b'$', value).filter_map(move |at| {
         let rest = &value[at + 1..];
         let inside = rest.strip_prefix(b"{").unwrap_or(rest);
