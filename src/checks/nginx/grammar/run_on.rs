@@ -1,7 +1,7 @@
 //! A `;` that is missing where the parser cannot tell: the directive before takes the next line for arguments.
 
 use super::{Fault, Finder, Line};
-use crate::catalog::nginx::{Form, lookup_in};
+use crate::catalog::nginx::{Directive, Form, lookup_in};
 use crate::checks::Report;
 use crate::fix::{Edit, Fix};
 use crate::model::Word;
