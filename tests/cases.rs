@@ -21,7 +21,42 @@ const KEEP_ALIVE: &[&str] = &[
     "nginx/partial-keepalive",
 ];
 
+/// What nginx refuses, as far as names, places and arguments go.
+const REFUSED: &[&str] = &[
+    "nginx/syntax",
+    "nginx/unknown-directive",
+    "nginx/wrong-context",
+    "nginx/invalid-arguments",
+    "nginx/duplicate-directive",
+    "nginx/duplicate-map-key",
+    "nginx/undefined-reference",
+    "nginx/unknown-variable",
+    "nginx/swallowed-directive",
+];
+
 const CASES: &[Case] = &[
+    ("n26-regex-location-uri.conf", &[], &["nginx/proxy-pass-uri-not-allowed@6"], &[]),
+    ("n41-duplicate-listen-options.conf", &[], &["nginx/listen-conflict@8"], &[]),
+    ("n42-conflicting-name.conf", &[], &["nginx/conflicting-server-name@10"], &[]),
+    ("n44-listen-http2.conf", &[], &["nginx/listen-http2@4"], &[]),
+    ("n44-listen-http2.conf", &["--nginx", "1.22"], &[], &["nginx/listen-http2"]),
+    ("n46-ssl-on.conf", &["--nginx", "1.24"], &["nginx/ssl-on@5"], &["nginx/directive-not-in-version"]),
+    ("n46-ssl-on.conf", &["--nginx", "1.31"], &["nginx/directive-not-in-version@5"], &["nginx/ssl-on"]),
+    ("n51-include-in-limit-except.conf", &[], &[], REFUSED),
+    ("n53-regex-quantifier.conf", &[], &["nginx/syntax@5"], &[]),
+    ("n54-env-escapes.conf", &[], &[], REFUSED),
+    ("peer-13-map-hostnames", &[], &[], REFUSED),
+    ("peer-18-http2-directive", &["--nginx", "1.24"], &["nginx/directive-not-in-version@5"], &[]),
+    ("peer-18-http2-directive", &["--nginx", "1.28"], &[], REFUSED),
+    ("peer-20-ssl-on", &["--nginx", "1.28"], &["nginx/directive-not-in-version@5"], &[]),
+    ("peer-31-directive-like-map-keys", &[], &[], REFUSED),
+    ("peer-38-duplicate", &[], &[], REFUSED),
+    ("peer-45-empty", &[], &["nginx/incomplete-configuration"], &[]),
+    ("peer-46-unknown-directive", &[], &["nginx/unknown-directive@3"], &[]),
+    ("peer-58-limit-except", &[], &[], REFUSED),
+    ("peer-60-proxy-http2", &["--nginx", "1.22"], &["nginx/parameter-not-in-version@4"], &[]),
+    ("peer-61-var-case", &[], &["nginx/unknown-variable@3"], &[]),
+    ("peer-63-dup-server-name", &[], &["nginx/conflicting-server-name@4"], &[]),
     ("n01-no-upstream-block.conf", &[], &["nginx/bare-proxy-pass@6"], &[]),
     (
         "n03-inherit-loses-keepalive.conf",
